@@ -14,14 +14,14 @@ export interface CommandInfo extends Omit<CommandMetadata, 'examples'> {
 
 /** Describes every command that has an action, in the order of the tree. */
 export function describeCommands(program: Command): CommandInfo[] {
-  const found: CommandInfo[] = []
+  const commands: CommandInfo[] = []
   const walk = (command: Command, words: readonly string[]) => {
     const metadata = metadataOf(command)
-    if (metadata) found.push(describe(command, words, metadata))
+    if (metadata) commands.push(describe(command, words, metadata))
     for (const child of command.commands) walk(child, [...words, child.name()])
   }
   walk(program, [])
-  return found
+  return commands
 }
 
 function describe(command: Command, words: readonly string[], metadata: CommandMetadata): CommandInfo {

@@ -81,7 +81,9 @@ export async function createProgram(context?: CliContext, name?: string): Promis
     .exitOverride()
     .configureOutput({ outputError: () => {}, ...(context ? outputsTo(context) : {}) })
   for (const option of globalOptions()) program.addOption(option)
-  const groups = Object.entries(COMMAND_GROUPS).flatMap(([heading, group]) => group.map((one) => ({ heading, ...one })))
+  const groups = Object.entries(COMMAND_GROUPS).flatMap(([heading, group]) =>
+    group.map((command) => ({ heading, ...command })),
+  )
   const matching = groups.filter(({ names }) => name !== undefined && names.includes(name))
   for (const { heading, load } of matching.length ? matching : groups) {
     program.commandsGroup(heading)

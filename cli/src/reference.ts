@@ -8,7 +8,7 @@ const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;
 const optionTable = (options: CommandInfo['options']): string =>
   options.length === 0
     ? ''
-    : `\n| option | description |\n|---|---|\n${options.map((one) => `| \`${one.flags.replaceAll('|', '\\|')}\` | ${cell(one.description)}${one.choices.length ? `: ${one.choices.join(', ')}` : ''} |\n`).join('')}`
+    : `\n| option | description |\n|---|---|\n${options.map((option) => `| \`${option.flags.replaceAll('|', '\\|')}\` | ${cell(option.description)}${option.choices.length ? `: ${option.choices.join(', ')}` : ''} |\n`).join('')}`
 
 const section = (command: CommandInfo): string => `### referral ${command.usage}
 

@@ -167,8 +167,8 @@ export const createCore = (given: ClientOptions = {}): Core => {
         const sentAt = Date.now()
         details.response = undefined
         const ms = Math.min(timeoutMs, deadline - sentAt)
-        const sent = { method, url, headers: info.headers, body, ms, signal, details, isText, isStreamed }
-        const { response, error, isUnknown } = await makeAttempt(options, sent)
+        const request = { method, url, headers: info.headers, body, ms, signal, details, isText, isStreamed }
+        const { response, error, isUnknown } = await makeAttempt(options, request)
         mayBeApplied ||= isUnknown
         const window = readRateLimit(response)
         pacer?.release(window)

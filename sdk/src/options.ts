@@ -246,7 +246,7 @@ export const checkOptions = (given: ClientOptions) => {
 }
 
 /** The user agent: the SDK, the application, and what the caller has set. */
-export const userAgent = ({ appInfo }: ClientOptions, given: string | undefined): string => {
+export const userAgent = ({ appInfo }: ClientOptions, override: string | undefined): string => {
   const app = appInfo && [appInfo.name, appInfo.version].filter(Boolean).join('/')
-  return [`referral-sdk/${version}`, app, appInfo?.url && `(${appInfo.url})`, given].filter(Boolean).join(' ')
+  return [`referral-sdk/${version}`, app, appInfo?.url && `(${appInfo.url})`, override].filter(Boolean).join(' ')
 }

@@ -84,9 +84,9 @@ export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json'
 type FirstStart = 'allowed' | 'rejected'
 
 /** Reads the environment. Nothing else does. Creates the encryption key on the first start. */
-export function readConfig(given: Environment = process.env, firstStart: FirstStart = 'allowed'): Config {
-  const unknownSettings = findUnknownSettings(given)
-  const env = withSecretFiles(given)
+export function readConfig(variables: Environment = process.env, firstStart: FirstStart = 'allowed'): Config {
+  const unknownSettings = findUnknownSettings(variables)
+  const env = withSecretFiles(variables)
   const { dataDir, databaseUrl } = readDataLocation(env)
   return {
     unknownSettings,
@@ -116,8 +116,8 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
 }
 
 /** Reads where the data is. Unlike {@link readConfig}, does not need or create an encryption key. */
-export function readDataLocation(given: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
-  const env = withSecretFiles(given)
+export function readDataLocation(variables: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
+  const env = withSecretFiles(variables)
   const dataDir = resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral')
   return { dataDir, databaseUrl: checkDatabaseUrl(env.DATABASE_URL || `file:${dataDir}/referral.db`) }
 }
@@ -346,14 +346,14 @@ function encryptionKeys(
 }
 
 /** The configured keys, newest first; undefined when there are none. Unlike {@link readConfig}, does not create one. */
-export function findEncryptionKeys(given: Environment = process.env): Uint8Array[] | undefined {
-  const text = withSecretFiles(given).REFERRAL_ENCRYPTION_KEY
+export function findEncryptionKeys(variables: Environment = process.env): Uint8Array[] | undefined {
+  const text = withSecretFiles(variables).REFERRAL_ENCRYPTION_KEY
   if (text) return decodeKeys(text)
-  const file = keyFile(readDataLocation(given).dataDir)
+  const file = keyFile(readDataLocation(variables).dataDir)
   return existsSync(file) ? [decodeKey(readFileSync(file, 'utf8'), file)] : undefined
 }
 
-const decodeKeys = (text: string) => text.split(',').map((one) => decodeKey(one, 'REFERRAL_ENCRYPTION_KEY'))
+const decodeKeys = (text: string) => text.split(',').map((key) => decodeKey(key, 'REFERRAL_ENCRYPTION_KEY'))
 
 function decodeKey(text: string, where: string): Uint8Array {
   const bytes = Buffer.from(text.trim(), 'base64')

@@ -44,7 +44,9 @@ export const signWebhook = async (
     'X-Service-Signature': toHex(await crypto.subtle.sign('HMAC', keys[0]!, body)),
     'webhook-id': id,
     'webhook-timestamp': `${timestamp}`,
-    'webhook-signature': signatures.map((one) => `v1,${btoa(String.fromCharCode(...new Uint8Array(one)))}`).join(' '),
+    'webhook-signature': signatures
+      .map((signature) => `v1,${btoa(String.fromCharCode(...new Uint8Array(signature)))}`)
+      .join(' '),
   }
 }
 

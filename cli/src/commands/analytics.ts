@@ -48,7 +48,7 @@ function print(run: Run, sums: Analytics, { daily, top }: AnalyticsOptions): voi
   })
   if (sums.truncated)
     run.reporter.warn('Only the newest 10,000 commissions are included. Choose a shorter period to include all.')
-  const others = sums.currencies.filter((one) => one !== sums.currency)
+  const others = sums.currencies.filter((currency) => currency !== sums.currency)
   if (others.length) run.reporter.info(`amounts in ${sums.currency}; for ${others.join(', ')}, use --currency`)
   const amounts = [money('revenueCents', 'revenue'), money('commissionCents', 'commission')]
   if (daily) run.printRows<Day>(sums.dailyBreakdown, ['date', 'clicks', 'orders', ...amounts] as Column<Day>[])

@@ -75,10 +75,10 @@ const prefixOf = (secret: string | undefined) => (secret ? `${secret.slice(0, 10
 
 function useProfile(run: Run, name: string): undefined {
   const all = readProfiles(run.context.env)
-  const found = Object.hasOwn(all.profiles, name) ? all.profiles[name] : undefined
-  if (!found) throw notFoundError(`Profile ${name} does not exist.`, 'Run `referral profiles list`.')
+  const profile = Object.hasOwn(all.profiles, name) ? all.profiles[name] : undefined
+  if (!profile) throw notFoundError(`Profile ${name} does not exist.`, 'Run `referral profiles list`.')
   if (!run.dryRun) writeProfiles(run.context.env, { ...all, current: name })
-  const { baseUrl, apiKey, ownerToken } = found
+  const { baseUrl, apiKey, ownerToken } = profile
   run.printRecord({
     name,
     current: !run.dryRun || name === all.current,
@@ -163,10 +163,10 @@ export async function login(run: Run, options: LoginOptions): Promise<undefined>
     run,
     options.baseUrl ?? (await promptBaseUrl(run, env.REFERRAL_BASE_URL ?? existing?.baseUrl)),
   )
-  const given = await readSecrets(run)
-  await verifyCredentials(run, { baseUrl, ...given })
+  const secrets = await readSecrets(run)
+  await verifyCredentials(run, { baseUrl, ...secrets })
   // A secret stored earlier is kept, unless it belongs to another service.
-  const profile = { ...(existing?.baseUrl === baseUrl ? existing : {}), baseUrl, ...given }
+  const profile = { ...(existing?.baseUrl === baseUrl ? existing : {}), baseUrl, ...secrets }
   if (!run.dryRun) {
     // The first profile becomes the current one.
     const current = Object.keys(stored.profiles).length ? stored.current : name
@@ -205,19 +205,19 @@ async function readSecrets({ context }: Run): Promise<Pick<Profile, 'apiKey' | '
   const text = isInteractive(context)
     ? await promptSecret(context, 'API key (rk_…) or owner token (ro_…), hidden: ')
     : (await readStdin(context)).toString('utf8')
-  const found: Pick<Profile, 'apiKey' | 'ownerToken'> = {}
+  const secrets: Pick<Profile, 'apiKey' | 'ownerToken'> = {}
   for (const word of text.split(/\s+/).filter(Boolean)) {
-    if (/^rk_(test_)?[0-9A-Za-z]{20,}$/.test(word)) found.apiKey = word
-    else if (/^ro_[0-9A-Za-z]{20,}$/.test(word)) found.ownerToken = word
+    if (/^rk_(test_)?[0-9A-Za-z]{20,}$/.test(word)) secrets.apiKey = word
+    else if (/^ro_[0-9A-Za-z]{20,}$/.test(word)) secrets.ownerToken = word
     // The message omits the text, which may be a mistyped secret.
     else throw usageError('This is neither a key (rk_…) nor an owner token (ro_…).')
   }
-  if (!found.apiKey && !found.ownerToken)
+  if (!secrets.apiKey && !secrets.ownerToken)
     throw new CliError(exitCode.auth, 'No secret was entered.', {
       code: 'secret_missing',
       hint: 'Pipe it to standard input: referral login --base-url … < key.txt',
     })
-  return found
+  return secrets
 }
 
 /** Rejects a secret that the service does not know. A missing scope or plan is accepted. */

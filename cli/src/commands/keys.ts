@@ -62,8 +62,8 @@ export function addKeys(program: Command): void {
 
 function readScope(value: string, all: string[] = []): string[] {
   const known: readonly string[] = [...enums.Scope, 'all']
-  for (const one of value.split(','))
-    if (!known.includes(one)) throw new InvalidArgumentError(`Valid scopes are ${known.join(', ')}.`)
+  for (const scope of value.split(','))
+    if (!known.includes(scope)) throw new InvalidArgumentError(`Valid scopes are ${known.join(', ')}.`)
   return [...all, ...value.split(',')]
 }
 

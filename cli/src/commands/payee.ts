@@ -86,8 +86,8 @@ function addSet(payee: Command): void {
 
 function bodyOf({ method, ...options }: SetOptions): Record<string, unknown> {
   if (!method) throw usageError('--method is required.', `Pass one of ${enums.PayeeMethod.join(', ')}, or --stdin.`)
-  const sent = FIELDS.filter(([, option]) => options[option] !== undefined)
-  return { method, ...Object.fromEntries(sent.map(([, option, field]) => [field, options[option]])) }
+  const fields = FIELDS.filter(([, option]) => options[option] !== undefined)
+  return { method, ...Object.fromEntries(fields.map(([, option, field]) => [field, options[option]])) }
 }
 
 function parseBody(text: string): PayeeSet {

@@ -263,9 +263,11 @@ function changedRules(current: ProgramTerms, options: TermsOptions): Rule[] {
       : [{ when: { customerOrder: { from: firstOrders + 1 } }, commissionPercent: after }]),
   ]
   const kindOf = ({ when }: Rule) => Object.keys(when).join()
-  const kept = (current.rules as Rule[]).filter((rule) => !added.some((one) => kindOf(one) === kindOf(rule)))
+  const others = (current.rules as Rule[]).filter(
+    (rule) => !added.some((addedRule) => kindOf(addedRule) === kindOf(rule)),
+  )
   const personal = affiliate ? [{ when: { affiliateIds: affiliate }, commissionPercent: rate! }] : []
-  return [...personal, ...kept, ...added]
+  return [...personal, ...others, ...added]
 }
 
 function readRules(file: string): Rule[] {

@@ -72,7 +72,7 @@ interface AdvanceOptions {
 }
 
 async function advanceClock(run: Run, id: string, { days, seconds, to }: AdvanceOptions): Promise<undefined> {
-  if ([days, seconds, to].filter((one) => one !== undefined).length !== 1)
+  if ([days, seconds, to].filter((option) => option !== undefined).length !== 1)
     throw usageError('Pass one of --days, --seconds, and --to.')
   const body = to === undefined ? { advanceSeconds: seconds ?? (days ?? 0) * DAY_SECONDS } : { to }
   if (run.dryRun) return run.printDryRun('POST', `/admin/v1/test-shops/${encodeURIComponent(id)}/clock`, body)

@@ -24,12 +24,12 @@ export function mapColumns(
   for (const [field, names] of Object.entries(known)) {
     if (Object.hasOwn(mapping, field)) continue
     const candidates = [field, ...names].map(normalizeName)
-    const found = candidates.flatMap((name) =>
+    const matches = candidates.flatMap((name) =>
       header.filter((column) => normalizeName(column) === name && !taken.has(column)),
     )[0]
-    if (found === undefined) continue
-    mapping[field] = found
-    taken.add(found)
+    if (matches === undefined) continue
+    mapping[field] = matches
+    taken.add(matches)
   }
   // `--map note=` excludes the field.
   return Object.fromEntries(Object.entries(mapping).filter(([, column]) => column !== ''))

@@ -40,10 +40,10 @@ function unusedFileName(csv: Csv, file: string): string {
 function holdsOnlyRowsOf(csv: Csv, name: string): boolean {
   try {
     const { header, rows } = parseCsv(readFileSync(name, 'utf8'), name)
-    const own = csv.header.filter((column) => column !== 'error')
-    const keyOf = ({ cells }: { cells: Record<string, string> }) => line(own.map((column) => cells[column] ?? ''))
+    const columns = csv.header.filter((column) => column !== 'error')
+    const keyOf = ({ cells }: { cells: Record<string, string> }) => line(columns.map((column) => cells[column] ?? ''))
     const known = new Set(csv.rows.map(keyOf))
-    return line(header) === line([...own, 'error']) && rows.every((row) => known.has(keyOf(row)))
+    return line(header) === line([...columns, 'error']) && rows.every((row) => known.has(keyOf(row)))
   } catch {
     return false
   }

@@ -33,7 +33,7 @@ export function printColumns(run: Run, columns: readonly MappedColumn[]): void {
   const style = { ...run.style, format: 'table' as const, fields: undefined, palette: run.reporter.palette }
   run.reporter.write(
     renderRows(
-      [...columns].map((one) => ({ ...one })),
+      [...columns].map((column) => ({ ...column })),
       ['field', 'column', 'format', 'first'],
       style,
     ),

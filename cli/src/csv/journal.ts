@@ -28,8 +28,8 @@ export class ImportJournal {
   }
 
   /** Leaves out what earlier runs have sent. */
-  selectNew<T>(all: readonly T[], hashOf: (one: T) => string, reporter: Reporter): T[] {
-    const rest = all.filter((one) => !this.#known.has(hashOf(one)))
+  selectNew<T>(all: readonly T[], hashOf: (row: T) => string, reporter: Reporter): T[] {
+    const rest = all.filter((row) => !this.#known.has(hashOf(row)))
     if (rest.length < all.length)
       reporter.info(
         `skipped ${all.length - rest.length} of ${all.length}, which ${this.file} lists as sent; delete that file to send them again, as after a restore of the server`,

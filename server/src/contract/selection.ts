@@ -29,7 +29,7 @@ function ownSelection(schema: Schema): Selection {
   const { properties, additionalProperties: others, items, maxItems, 'x-ignored-after': readItems } = schema
   return {
     ...(properties &&
-      selectionOfNames(new Map(Object.entries(properties).map(([name, one]) => [name, selectionOf(one)])))),
+      selectionOfNames(new Map(Object.entries(properties).map(([name, property]) => [name, selectionOf(property)])))),
     ...(typeof others === 'object' && { others: selectionOf(others) }),
     ...(others === false && { isClosed: true }),
     ...(items && { items: selectionOf(items) }),
@@ -51,8 +51,8 @@ export function documentedName({ byName, bySpelling }: Selection, name: string):
 }
 
 /** Whether one character was added, left out or replaced. */
-function isOneCharacterApart(one: string, other: string): boolean {
-  const [short, long] = one.length <= other.length ? [one, other] : [other, one]
+function isOneCharacterApart(name: string, other: string): boolean {
+  const [short, long] = name.length <= other.length ? [name, other] : [other, name]
   if (long.length - short.length > 1) return false
   let start = 0
   while (start < short.length && short[start] === long[start]) start++

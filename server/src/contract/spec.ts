@@ -144,7 +144,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     scheme: schemeOf(object, security),
     scope: security[0]?.apiKey?.[0],
     roles: (security[0]?.ownerToken ?? []) as Role[],
-    affiliateParameter: security.some((one) => 'affiliateToken' in one)
+    affiliateParameter: security.some((scheme) => 'affiliateToken' in scheme)
       ? AFFILIATE_PARAMETERS.find((name) => parameters.some((parameter) => parameter.name === name))
       : undefined,
     audit: object['x-audit'],

@@ -43,12 +43,12 @@ export function validator<T>(schema: Schema, options: ValidatorOptions): BodyVal
     if (!check) throw invalidField(options.code, tag, `must be one of ${[...byTag.keys()].join(', ')}.`)
     return [check, isRecord(value) && (value[tag] ?? null) === null ? { ...value, [tag]: defaultTag } : value]
   }
-  const read = (sent: unknown) => {
-    const [check, value] = select(sent)
+  const read = (input: unknown) => {
+    const [check, value] = select(input)
     return check(value)
   }
-  const inSlices = async (sent: unknown) => {
-    const [check, value] = select(sent)
+  const inSlices = async (input: unknown) => {
+    const [check, value] = select(input)
     return check.inSlices(value)
   }
   const namesOfOthers = (value: unknown) => select(value)[0].namesOfOthers(value)
@@ -83,23 +83,23 @@ function schemaValidator<T>(schema: Schema, { code }: ValidatorOptions): BodyVal
     // The generated type and this schema both come from openapi.yaml.
     return result.data as T
   }
-  const read = (sent: unknown) => {
-    const value = withoutRest(sent, checks().lists)
+  const read = (input: unknown) => {
+    const value = withoutRest(input, checks().lists)
     return check(value, checks().zod.safeParse(value))
   }
-  const inSlices = async (sent: unknown) => {
-    const long = isRecord(sent) ? checks().lists.filter(({ name }) => isLong(sent[name])) : []
-    if (long.length === 0) return read(sent)
+  const inSlices = async (input: unknown) => {
+    const long = isRecord(input) ? checks().lists.filter(({ name }) => isLong(input[name])) : []
+    if (long.length === 0) return read(input)
     const lists: Record<string, unknown[]> = {}
     for (const { name, zod } of long) {
-      const items = await readItems((sent as Record<string, unknown[]>)[name] ?? [], zod)
+      const items = await readItems((input as Record<string, unknown[]>)[name] ?? [], zod)
       // Throws the message about the first invalid item.
-      if (!items) return read(sent)
+      if (!items) return read(input)
       lists[name] = items
     }
-    const result = checks().rest.safeParse(sent)
-    if (!result.success) return read(sent)
-    return check(sent, { ...result, data: { ...(result.data as object), ...lists } })
+    const result = checks().rest.safeParse(input)
+    if (!result.success) return read(input)
+    return check(input, { ...result, data: { ...(result.data as object), ...lists } })
   }
   return Object.assign(read, { inSlices, namesOfOthers: () => [] })
 }
@@ -216,10 +216,12 @@ export function choiceCheck(schema: Schema): ChoiceCheck | undefined {
   )
   const item = object.items && choiceCheck(object.items)
   if (item)
-    checks.push((value, path = []) => firstMessage((value as unknown[]).map((one, i) => () => item(one, [...path, i]))))
+    checks.push((value, path = []) =>
+      firstMessage((value as unknown[]).map((member, i) => () => item(member, [...path, i]))),
+    )
   for (const { anyOf = [], 'x-message': message } of choices) {
     const fields = anyOf.flatMap(({ required = [] }) => required)
-    const alternatives = anyOf.map((one) => ({ schema: one, zod: compile(one) }))
+    const alternatives = anyOf.map((member) => ({ schema: member, zod: compile(member) }))
     const choice = { alternatives, message: message ?? `${fields.join(' or ')} is required.` }
     checks.push((value, path = []) => choiceMessage(choice, value, path))
   }
@@ -243,17 +245,17 @@ function choiceMessage({ alternatives, message }: Choice, value: unknown, path: 
     if (result.success) return undefined
     failed.push({ schema, issues: result.error.issues })
   }
-  const given = (issue: z.core.$ZodIssue | undefined) => valueAt(value, issue?.path.slice(0, 1) ?? [])
+  const actual = (issue: z.core.$ZodIssue | undefined) => valueAt(value, issue?.path.slice(0, 1) ?? [])
   // The alternative whose field was sent is the intended one; of two, the one with fewer issues.
   const meant = failed
-    .filter(({ issues }) => !isBlank(given(issues[0])))
+    .filter(({ issues }) => !isBlank(actual(issues[0])))
     .reduce<(typeof failed)[number] | undefined>(
-      (best, one) => (best && best.issues.length <= one.issues.length ? best : one),
+      (best, alternative) => (best && best.issues.length <= alternative.issues.length ? best : alternative),
       undefined,
     )
   if (!meant) return { code: undefined, message }
   const [issue] = meant.issues
-  const others = failed.flatMap((one) => (one === meant ? [] : (one.schema.required ?? [])))
+  const others = failed.flatMap((alternative) => (alternative === meant ? [] : (alternative.schema.required ?? [])))
   if (issue && isBlank(valueAt(value, issue.path)) && others.length > 0) {
     const name = formatPath([...path, ...issue.path])
     return { code: undefined, field: name, rule: `is required when ${others.join(' or ')} is not sent.` }
@@ -299,8 +301,8 @@ export function validationMessage(
     return { code: 'unknown_property', field, rule: 'is not a property of this request.' }
   }
   const field = formatPath([...home, ...issue.path])
-  const given = valueAt(value, issue.path)
-  if (issue.path.length > 0 && given === undefined) return { code: undefined, field, rule: 'is required.' }
+  const actual = valueAt(value, issue.path)
+  if (issue.path.length > 0 && actual === undefined) return { code: undefined, field, rule: 'is required.' }
   const expected =
     issue.code === 'invalid_key'
       ? deref(nonNull(schemaAt(schema, issue.path.slice(0, -1))).propertyNames ?? {})
@@ -308,7 +310,7 @@ export function validationMessage(
   if (issue.code === 'invalid_format' && nonNull(expected).pattern === NOT_BLANK)
     return { code: undefined, field, rule: 'must not be blank.' }
   const code = nonNull(expected)['x-error-code']
-  if (code && !isOfType(given, nonNull(expected)))
+  if (code && !isOfType(actual, nonNull(expected)))
     return { code: undefined, field, rule: `must ${requirement({ type: nonNull(expected).type })}.` }
   return { code, field, rule: `must ${requirement(expected)}.` }
 }
@@ -349,13 +351,16 @@ const schemaAt = (schema: Schema, path: Path): Schema =>
 function childOf(schema: Schema, step: PropertyKey): Schema | undefined {
   const { items, properties, additionalProperties: others, anyOf } = resolveSchema(schema).object
   const property = properties?.[String(step)] ?? (typeof others === 'object' ? others : undefined)
-  return (typeof step === 'number' ? items : property) ?? anyOf?.map((one) => childOf(one, step)).find((one) => one)
+  return (
+    (typeof step === 'number' ? items : property) ??
+    anyOf?.map((member) => childOf(member, step)).find((member) => member)
+  )
 }
 
 /** The schema without its null alternative. */
 export function nonNull(schema: Schema): Schema {
   const plain = resolveSchema(schema).object
-  const other = plain.anyOf?.map(deref).find((one) => one.type !== 'null')
+  const other = plain.anyOf?.map(deref).find((member) => member.type !== 'null')
   return other ? nonNull(other) : plain
 }
 
@@ -366,8 +371,8 @@ function requirement(schema: Schema): string {
   const must = resolveSchema(schema).object['x-must'] ?? plain['x-must']
   if (must) return must
   const types = [plain.type].flat()
-  const nullable = types.includes('null') || deref(schema).anyOf?.some((one) => one.type === 'null')
-  const values = plain.const === undefined ? plain.enum?.filter((one) => one !== null) : [plain.const]
+  const nullable = types.includes('null') || deref(schema).anyOf?.some((member) => member.type === 'null')
+  const values = plain.const === undefined ? plain.enum?.filter((member) => member !== null) : [plain.const]
   const what = values
     ? oneOf(values)
     : describe(

@@ -65,12 +65,12 @@ export function createMetrics(): Metrics {
   const series = new Map<string, { responses: Counter.Internal; times: Histogram.Internal<string> }>()
   const seriesOf = (operation: string, status: number) => {
     const key = `${status} ${operation}`
-    let one = series.get(key)
-    if (!one) {
-      one = { responses: requests.labels(operation, String(status)), times: seconds.labels(operation) }
-      series.set(key, one)
+    let entry = series.get(key)
+    if (!entry) {
+      entry = { responses: requests.labels(operation, String(status)), times: seconds.labels(operation) }
+      series.set(key, entry)
     }
-    return one
+    return entry
   }
   return {
     request: (operation, status, took) => {

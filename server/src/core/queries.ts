@@ -118,7 +118,7 @@ export async function sumByCurrency(
     .execute()
   return sums
     .filter(({ total }) => total > 0)
-    .map((one) => ({ currency: one.currency, rows: one.total, cents: joinSumParts(one.high, one.low) }))
+    .map((sum) => ({ currency: sum.currency, rows: sum.total, cents: joinSumParts(sum.high, sum.low) }))
 }
 
 interface Days {

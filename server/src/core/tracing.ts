@@ -124,8 +124,8 @@ function isSampled({ sampler, ratio }: TracingConfig, traceId: string, parent: T
   return Number.parseInt(traceId.slice(-14), 16) < ratio * 2 ** 56
 }
 
-const toAttributes = (given: Attributes) =>
-  Object.entries(given).flatMap(([key, value]) => {
+const toAttributes = (attributes: Attributes) =>
+  Object.entries(attributes).flatMap(([key, value]) => {
     if (value === undefined) return []
     return { key, value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value } }
   })

@@ -49,8 +49,8 @@ async function createLink({ ctx, params, form, origin }: PageRequest) {
 
 async function create({ ctx, params, form }: PageRequest) {
   const id = params.id ?? ''
-  const sent = { expiresInSeconds: Number(form.get('expiresInSeconds') ?? TOKEN_SECONDS[0][0]) }
-  const { expiresInSeconds } = validateBody('createAdminAffiliateToken', sent)
+  const body = { expiresInSeconds: Number(form.get('expiresInSeconds') ?? TOKEN_SECONDS[0][0]) }
+  const { expiresInSeconds } = validateBody('createAdminAffiliateToken', body)
   const { token: value } = await createToken(ctx, id, { expiresInSeconds, scopes: TOKEN_SCOPES })
   const text = 'Token created. Copy it now; it is shown only once.'
   return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Token of the affiliate', value } } }

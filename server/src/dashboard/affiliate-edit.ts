@@ -43,25 +43,25 @@ const FIELDS = { ...PROFILE, ...CHANNELS, ...ADDRESS, campaignId: {}, status: {}
 type Field = keyof typeof FIELDS
 
 async function edit(request: PageRequest): Promise<View> {
-  const one = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
-  const { form: sent } = request
-  const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
+  const affiliate = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
+  const { form: submitted } = request
+  const value = (name: keyof Affiliate) => (submitted.size ? (submitted.get(name) ?? '') : (affiliate[name] ?? ''))
   const programs = await programOptions(request)
   const group = (name: string, fields: Partial<Record<Field, { label: string }>>, more: Html | Html[] = []) =>
     html`<fieldset><legend>${name}</legend><div class="fields">${(Object.entries(fields) as [Field, { label: string }][]).map(([name, field]) => input(request, { ...field, ...limitsOf('updateAffiliate', name), name, value: value(name) }))}${more}</div></fieldset>`
   return {
-    title: `Edit ${one.name}`,
-    crumb: { to: `${LIST}/${one.id}`, text: one.name },
-    subjectId: one.id,
+    title: `Edit ${affiliate.name}`,
+    crumb: { to: `${LIST}/${affiliate.id}`, text: affiliate.name },
+    subjectId: affiliate.id,
     body: html`<section class="card">${form(
       request,
-      `${LIST}/${one.id}/edit`,
+      `${LIST}/${affiliate.id}/edit`,
       html`${group('Profile', PROFILE)}
 ${group('Program', {}, [
   select(
     'campaignId',
     'Program',
-    [...(one.campaignId ? [] : [['', 'none'] as const]), ...programs],
+    [...(affiliate.campaignId ? [] : [['', 'none'] as const]), ...programs],
     value('campaignId'),
   ),
   select(
@@ -72,21 +72,21 @@ ${group('Program', {}, [
   ),
 ])}
 ${group('Channels', CHANNELS)}${group('Address', ADDRESS)}
-<div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${one.id}">Back</a></div>`,
+<div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${affiliate.id}">Back</a></div>`,
     )}</section>`,
   }
 }
 
 async function change(request: PageRequest) {
   const { ctx, form } = request
-  const one = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
-  const sent: Record<string, unknown> = {}
+  const affiliate = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
+  const body: Record<string, unknown> = {}
   for (const name of Object.keys(FIELDS) as Field[]) {
     if (!form.has(name)) continue
     const text = form.get(name)?.trim() ?? ''
     // A field that was not changed is not sent, so that values of other forms are kept as they are.
-    if (text !== (one[name] ?? '')) sent[name] = text === '' && name !== 'name' && name !== 'email' ? null : text
+    if (text !== (affiliate[name] ?? '')) body[name] = text === '' && name !== 'name' && name !== 'email' ? null : text
   }
-  await affiliates.update(ctx, one.id, validateBody('updateAffiliate', sent))
-  return { to: `${LIST}/${one.id}`, flash: { text: 'Affiliate saved.' } }
+  await affiliates.update(ctx, affiliate.id, validateBody('updateAffiliate', body))
+  return { to: `${LIST}/${affiliate.id}`, flash: { text: 'Affiliate saved.' } }
 }

@@ -20,20 +20,20 @@ import type { PageRequest } from './route.ts'
 type Amount = Exclude<keyof CurrencySums, 'currency'>
 
 /** An amount in the shop's currency, and below it in the others that have one. */
-export const amounts = (figures: AffiliateFigures, name: Amount, own: string): Html =>
-  html`${money(sumsIn(figures, own)[name], own)}${othersOf(figures, own)
+export const amounts = (figures: AffiliateFigures, name: Amount, shopCurrency: string): Html =>
+  html`${money(sumsIn(figures, shopCurrency)[name], shopCurrency)}${othersOf(figures, shopCurrency)
     .filter((sums) => sums[name] !== 0n)
     .map((sums) => html`<small>${money(sums[name], sums.currency)}</small>`)}`
 
 /** The columns of the figures of affiliates or programs. */
-export function figureColumns<Row>(own: string, figuresOf: (row: Row) => AffiliateFigures | undefined) {
+export function figureColumns<Row>(shopCurrency: string, figuresOf: (row: Row) => AffiliateFigures | undefined) {
   const earned = (row: Row) => figuresOf(row) ?? NO_FIGURES
   const amountColumn = (label: string, name: Amount): ListColumn<Row> => ({
     label,
     kind: 'number',
-    cell: (row) => amounts(earned(row), name, own),
-    fileLabel: `${label} (${own})`,
-    file: (row) => amountCell(sumsIn(earned(row), own)[name], own),
+    cell: (row) => amounts(earned(row), name, shopCurrency),
+    fileLabel: `${label} (${shopCurrency})`,
+    file: (row) => amountCell(sumsIn(earned(row), shopCurrency)[name], shopCurrency),
   })
   return {
     clicks: countColumn<Row>({ label: 'Clicks', card: 'inline' }, (row) => earned(row).clicks),
@@ -43,21 +43,21 @@ export function figureColumns<Row>(own: string, figuresOf: (row: Row) => Affilia
   }
 }
 
-export const otherCurrencies = (figures: AffiliateFigures = NO_FIGURES, own: string): string =>
-  othersOf(figures, own).map(sumsText).join('; ')
+export const otherCurrencies = (figures: AffiliateFigures = NO_FIGURES, shopCurrency: string): string =>
+  othersOf(figures, shopCurrency).map(sumsText).join('; ')
 
 const sumsText = ({ currency, revenueCents, commissionCents }: CurrencySums): string =>
   `${currency}: revenue ${toUnits(revenueCents, currency)}, commission ${toUnits(commissionCents, currency)}`
 
 /** All-time traffic, earnings, and payments of an affiliate, or the orders of a program, which has no clicks. */
-export const figureSummary = (figures: AffiliateFigures, own: string, hasClicks = true): Html =>
+export const figureSummary = (figures: AffiliateFigures, shopCurrency: string, hasClicks = true): Html =>
   html`${facts(
     [
       ['Clicks', hasClicks ? count(figures.clicks) : undefined],
       ['Orders', count(figures.orders)],
-      ['Revenue', amounts(figures, 'revenueCents', own)],
-      ['Commission', amounts(figures, 'commissionCents', own)],
-      ['Paid', amounts(figures, 'paidCents', own)],
+      ['Revenue', amounts(figures, 'revenueCents', shopCurrency)],
+      ['Commission', amounts(figures, 'commissionCents', shopCurrency)],
+      ['Paid', amounts(figures, 'paidCents', shopCurrency)],
     ],
     'stats',
   )}${FIGURES_HINT}`
@@ -70,16 +70,16 @@ export async function affiliateCharts(request: PageRequest, { id }: { id: string
   const { ctx, query, zone } = request
   const { currency } = ctx.shop
   const period = lastDays(request)
-  const { before, from, to, timeZone, given } = period
+  const { before, from, to, timeZone, values: filterValues } = period
   const { value: shown, readAt } = await readForPage(ctx, {
     key: ['affiliate', id, currency, timeZone, to, before],
     cost: entries,
-    read: (own) => readOverview(own, { before, from, to, timeZone, affiliateId: id }),
+    read: (readCtx) => readOverview(readCtx, { before, from, to, timeZone, affiliateId: id }),
     survivesWrites: true,
   })
   const path = `/admin/affiliates/${id}`
-  const bar = html`<div class="toolbar">${lengthTabs(request, path, given.days)}${shown ? currencyTabs(shown, request, { path, given }) : ''}</div>`
+  const bar = html`<div class="toolbar">${lengthTabs(request, path, filterValues.days)}${shown ? currencyTabs(shown, request, { path, values: filterValues }) : ''}</div>`
   if (!shown) return html`${bar}${loadingNotice('Calculating this period…')}`
-  const asked = shownCurrency(currenciesOf(shown, currency), query, currency)
-  return html`${bar}${charts(shown, period, { currency: asked, names: ['Commission', 'Clicks'] })}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
+  const chosenCurrency = shownCurrency(currenciesOf(shown, currency), query, currency)
+  return html`${bar}${charts(shown, period, { currency: chosenCurrency, names: ['Commission', 'Clicks'] })}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
 }

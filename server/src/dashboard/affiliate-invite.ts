@@ -27,25 +27,25 @@ export const inviteWith = (
 ): InviteMessage => ({ affiliateId, address: origin + path, expiresAt })
 
 /** A message to an affiliate with link, code, and own page, to be copied or opened in a mail program. */
-export function inviteCard({ ctx, zone, flash }: PageRequest, one: Affiliate): Html {
+export function inviteCard({ ctx, zone, flash }: PageRequest, affiliate: Affiliate): Html {
   // Another page may show the message of a form: a link to a page is for its affiliate alone.
-  if (flash?.invite?.affiliateId !== one.id || !isApproved(one.status)) return html``
+  if (flash?.invite?.affiliateId !== affiliate.id || !isApproved(affiliate.status)) return html``
   const { address, expiresAt } = flash.invite
-  const link = linkOf(ctx.shop, one.slug)
+  const link = linkOf(ctx.shop, affiliate.slug)
   const subject = `Your link and code for ${ctx.shop.name}`
   const lines = [
-    `Hello ${one.firstName ?? one.name},`,
+    `Hello ${affiliate.firstName ?? affiliate.name},`,
     '',
     `This is how you refer customers to ${ctx.shop.name}.`,
     '',
     link.startsWith('?') ? `Your link: any page of the shop with ${link} at its end` : `Your link: ${link}`,
-    `Your code: ${one.discountCode}`,
+    `Your code: ${affiliate.discountCode}`,
     '',
     `Your orders and your balance, until ${dayText(expiresAt, zone)}:`,
     address,
   ].map((line) => line.replace(/\s+/g, ' '))
   // Mail programs expect CRLF; an address is encoded so that it adds no other header.
-  const mail = `mailto:${encodeURIComponent(one.email)}?subject=${encodeURIComponent(subject.replace(/\s+/g, ' '))}&body=${encodeURIComponent(lines.join('\r\n'))}`
+  const mail = `mailto:${encodeURIComponent(affiliate.email)}?subject=${encodeURIComponent(subject.replace(/\s+/g, ' '))}&body=${encodeURIComponent(lines.join('\r\n'))}`
   return html`<section class="card" aria-labelledby="invite-title"><h2 id="invite-title">Message to the affiliate</h2>
 <pre id="invite" class="invite">${lines.join('\n')}</pre>
 <p class="row"><a class="button main" href="${mail}">Open in mail</a> <button type="button" data-copy="invite" hidden>Copy</button></p></section>`

@@ -56,44 +56,44 @@ export const affiliatePageRoutes: Route[] = [
 ]
 
 /** Nothing of an archived affiliate can be changed. */
-async function show(asked: PageRequest): Promise<View> {
-  const one = await affiliates.find(asked.ctx, asked.params.id ?? '')
-  const request = { ...asked, isOwner: asked.isOwner && one.deletedAt === null }
+async function show(pageRequest: PageRequest): Promise<View> {
+  const affiliate = await affiliates.find(pageRequest.ctx, pageRequest.params.id ?? '')
+  const request = { ...pageRequest, isOwner: pageRequest.isOwner && affiliate.deletedAt === null }
   const { ctx, isOwner, zone } = request
   const [total, all] = await Promise.all([
-    sizeOf(ctx, { list: 'commissions', scope: one.id }),
-    figuresOf(ctx, [one.id]),
+    sizeOf(ctx, { list: 'commissions', scope: affiliate.id }),
+    figuresOf(ctx, [affiliate.id]),
   ])
-  const figures = all.get(one.id) ?? NO_FIGURES
+  const figures = all.get(affiliate.id) ?? NO_FIGURES
   const [charts, customers, linked, balances, programs, recent, others] = await Promise.all([
-    total + figures.clicks > 0 ? affiliateCharts(request, one, Math.max(total, figures.clicks)) : '',
-    customerSection(request, one.id),
-    connectionSection(request, one),
-    readBalanceKept(request, { id: one.id, total }),
+    total + figures.clicks > 0 ? affiliateCharts(request, affiliate, Math.max(total, figures.clicks)) : '',
+    customerSection(request, affiliate.id),
+    connectionSection(request, affiliate),
+    readBalanceKept(request, { id: affiliate.id, total }),
     programOptions(request),
-    commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
-    aliases.listOf(ctx, one.id),
+    commissions.list(ctx, { affiliateId: affiliate.id, page: 1, limit: RECENT }),
+    aliases.listOf(ctx, affiliate.id),
   ])
   const columns = (await commissionColumns(request, recent.data)).filter(({ label }) => label !== 'Affiliate')
-  const program = one.campaignId && programs.find(([id]) => id === one.campaignId)?.[1]
+  const program = affiliate.campaignId && programs.find(([id]) => id === affiliate.campaignId)?.[1]
   return {
-    title: one.name,
+    title: affiliate.name,
     crumb: { to: LIST, text: 'Affiliates' },
-    badges: badge(one.deletedAt === null ? one.status : 'ARCHIVED'),
-    subjectId: one.id,
+    badges: badge(affiliate.deletedAt === null ? affiliate.status : 'ARCHIVED'),
+    subjectId: affiliate.id,
     actions: isOwner
-      ? html`<a class="button" href="${LIST}/${one.id}/edit">Edit</a><a class="button" href="${LIST}/${one.id}/payee">Payee details</a>${statusButtons(request, one)}`
-      : asked.isOwner
-        ? form(request, `${LIST}/${one.id}/unarchive`, html`<button>Restore affiliate</button>`)
+      ? html`<a class="button" href="${LIST}/${affiliate.id}/edit">Edit</a><a class="button" href="${LIST}/${affiliate.id}/payee">Payee details</a>${statusButtons(request, affiliate)}`
+      : pageRequest.isOwner
+        ? form(request, `${LIST}/${affiliate.id}/unarchive`, html`<button>Restore affiliate</button>`)
         : undefined,
-    body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}${isOwner ? inviteCard(asked, one) : ''}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
+    body: html`${affiliate.deletedAt === null ? '' : archivedNotice(affiliate.deletedAt, zone)}${isOwner ? inviteCard(pageRequest, affiliate) : ''}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
 <section aria-labelledby="balance"><h2 id="balance">Balance</h2>${balance(request, balances, total)}</section>
 ${charts}
 <div class="columns"><div>
 <h2>Latest commissions</h2>
 ${
   recent.data.length
-    ? html`${listTable('Latest commissions', columns, recent.data)}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${asked.isOwner ? statementLink(request, one) : ''}</p>`
+    ? html`${listTable('Latest commissions', columns, recent.data)}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: affiliate.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: affiliate.id })}">Visits and orders</a>${pageRequest.isOwner ? statementLink(request, affiliate) : ''}</p>`
     : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
 }
 ${customers}
@@ -102,31 +102,31 @@ ${linked}
 <section class="card" aria-labelledby="share"><h2 id="share">Link and code</h2>
 ${facts(
   [
-    ['Link', copyable('link', 'Link', linkOf(ctx.shop, one.slug))],
-    ['Code', copyable('code-value', 'Code', one.discountCode)],
+    ['Link', copyable('link', 'Link', linkOf(ctx.shop, affiliate.slug))],
+    ['Code', copyable('code-value', 'Code', affiliate.discountCode)],
   ],
   'facts stack',
 )}
-${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${one.id}/code`, codeForm(request, one.discountCode))}</details>` : ''}
-${aliasSection(request, one, others)}</section>
-${isOwner ? accessCard(request, one) : ''}
+${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${affiliate.id}/code`, codeForm(request, affiliate.discountCode))}</details>` : ''}
+${aliasSection(request, affiliate, others)}</section>
+${isOwner ? accessCard(request, affiliate) : ''}
 <section class="card" aria-labelledby="about"><h2 id="about">About</h2>
 ${facts(
   [
-    ['Email', html`<a href="mailto:${encodeURIComponent(one.email)}">${isolated(one.email)}</a>`],
-    ['Program', program ? html`<a href="/admin/programs/${one.campaignId}">${isolated(program)}</a>` : 'none'],
-    ['Phone', one.phone ?? undefined],
-    ['Website', one.website ? isolated(one.website) : undefined],
-    ['Instagram', one.instagramHandle ? isolated(one.instagramHandle) : undefined],
-    ['TikTok', one.tiktokHandle ? isolated(one.tiktokHandle) : undefined],
-    ['YouTube', one.youtubeHandle ? isolated(one.youtubeHandle) : undefined],
-    ['Address', addressOf(one)],
-    ['Joined', day(one.createdAt, zone)],
-    ['ID', html`<code>${one.id}</code>`],
+    ['Email', html`<a href="mailto:${encodeURIComponent(affiliate.email)}">${isolated(affiliate.email)}</a>`],
+    ['Program', program ? html`<a href="/admin/programs/${affiliate.campaignId}">${isolated(program)}</a>` : 'none'],
+    ['Phone', affiliate.phone ?? undefined],
+    ['Website', affiliate.website ? isolated(affiliate.website) : undefined],
+    ['Instagram', affiliate.instagramHandle ? isolated(affiliate.instagramHandle) : undefined],
+    ['TikTok', affiliate.tiktokHandle ? isolated(affiliate.tiktokHandle) : undefined],
+    ['YouTube', affiliate.youtubeHandle ? isolated(affiliate.youtubeHandle) : undefined],
+    ['Address', addressOf(affiliate)],
+    ['Joined', day(affiliate.createdAt, zone)],
+    ['ID', html`<code>${affiliate.id}</code>`],
   ],
   'facts one',
 )}
-${isOwner ? html`<p class="row"><a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
+${isOwner ? html`<p class="row"><a class="button small danger" href="${LIST}/${affiliate.id}/archive">Archive</a></p>` : ''}</section>
 </div></div>`,
   }
 }
@@ -147,7 +147,7 @@ const readBalanceKept = (
   { ctx }: PageRequest,
   { id, total }: { id: string; total: number },
 ): Promise<Cached<Balances>> =>
-  readForPage(ctx, { key: ['balance', id], cost: total, read: (own) => readBalance(own, id) })
+  readForPage(ctx, { key: ['balance', id], cost: total, read: (readCtx) => readBalance(readCtx, id) })
 
 function balance({ ctx, zone }: PageRequest, { value, readAt }: Cached<Balances>, total: number): Html {
   if (!value) return loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)
@@ -162,15 +162,15 @@ function balance({ ctx, zone }: PageRequest, { value, readAt }: Cached<Balances>
   return html`${table(
     'Balance by currency',
     ['Currency', ...sums(balances[0]!).map(([name]) => numberColumn(name))],
-    balances.map((one) => [one.currency, ...sums(one).map(([, text]) => text)]),
+    balances.map((balance) => [balance.currency, ...sums(balance).map(([, text]) => text)]),
   )}${asOf}`
 }
 
-const sums = ({ currency, ...one }: Balances['balances'][number]): (readonly [name: string, text: string])[] => [
-  ['Awaiting approval', money(one.pendingCents, currency)],
-  ['Approved, not in a payout', approvedText({ currency, ...one })],
-  ['In a payout', money(one.batchedCents, currency)],
-  ['Tax withheld', money(one.taxWithheldCents, currency)],
+const sums = ({ currency, ...cents }: Balances['balances'][number]): (readonly [name: string, text: string])[] => [
+  ['Awaiting approval', money(cents.pendingCents, currency)],
+  ['Approved, not in a payout', approvedText({ currency, ...cents })],
+  ['In a payout', money(cents.batchedCents, currency)],
+  ['Tax withheld', money(cents.taxWithheldCents, currency)],
 ]
 
 const statusButtons = (request: PageRequest, { id, status }: Affiliate): Html => {
@@ -186,8 +186,8 @@ const statusButtons = (request: PageRequest, { id, status }: Affiliate): Html =>
 
 async function changeStatus(request: PageRequest) {
   const { ctx, params, form } = request
-  const sent = { status: form.get('status') ?? '' }
-  const body = validateBody('updateAffiliate', sent)
+  const input = { status: form.get('status') ?? '' }
+  const body = validateBody('updateAffiliate', input)
   const changed = await affiliates.update(ctx, params.id ?? '', body).catch(async (error) => {
     // Pressed twice: the first request has done it.
     const now =
@@ -217,7 +217,7 @@ type Alias = components['schemas']['Alias']
 
 /** The additional codes and link names, such as those of another system. */
 function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]): Html {
-  const { ctx, isOwner, form: sent } = request
+  const { ctx, isOwner, form: submitted } = request
   const remove = ({ id: alias, value }: Alias) =>
     form(
       request,
@@ -226,14 +226,14 @@ function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]):
     )
   // The address of the shop is the same as in the link above.
   const known = others.length
-    ? html`<h3>Also credited</h3><ul class="items">${others.map((one) => html`<li><span>${one.kind === 'CODE' ? 'Code' : 'Link'} <code title="${one.kind === 'CODE' ? one.value : linkOf(ctx.shop, one.value)}">${isolated(one.kind === 'CODE' ? one.value : `?ref=${one.value}`)}</code></span>${isOwner ? remove(one) : ''}</li>`)}</ul>`
+    ? html`<h3>Also credited</h3><ul class="items">${others.map((alias) => html`<li><span>${alias.kind === 'CODE' ? 'Code' : 'Link'} <code title="${alias.kind === 'CODE' ? alias.value : linkOf(ctx.shop, alias.value)}">${isolated(alias.kind === 'CODE' ? alias.value : `?ref=${alias.value}`)}</code></span>${isOwner ? remove(alias) : ''}</li>`)}</ul>`
     : html``
   if (!isOwner) return known
   return html`${known}
-<details${sent.has('alias') ? html` open` : ''}><summary>Add a code or link from another system</summary>${form(
+<details${submitted.has('alias') ? html` open` : ''}><summary>Add a code or link from another system</summary>${form(
     request,
     `${LIST}/${id}/aliases`,
-    html`${select('aliasKind', 'Kind', ALIAS_KINDS, sent.get('aliasKind') ?? 'CODE')}
+    html`${select('aliasKind', 'Kind', ALIAS_KINDS, submitted.get('aliasKind') ?? 'CODE')}
 ${input(request, { name: 'alias', label: 'Value', required: true, ...limitsOf('createAlias', 'value'), hint: 'For example SARAH10, or sarah for ?ref=sarah. Up to 100 characters, no spaces; 0 and o are allowed.' })}
 <button class="main">Add</button>`,
   )}</details>`
@@ -241,8 +241,8 @@ ${input(request, { name: 'alias', label: 'Value', required: true, ...limitsOf('c
 
 async function addAlias({ ctx, params, form }: PageRequest) {
   const affiliateId = params.id ?? ''
-  const sent = { affiliateId, kind: form.get('aliasKind'), value: form.get('alias')?.trim() ?? '' }
-  const { value } = await aliases.create(ctx, validateBody('createAlias', sent))
+  const body = { affiliateId, kind: form.get('aliasKind'), value: form.get('alias')?.trim() ?? '' }
+  const { value } = await aliases.create(ctx, validateBody('createAlias', body))
   return { to: `${LIST}/${affiliateId}`, flash: { text: `Orders with ${value} are now credited to this affiliate.` } }
 }
 
@@ -262,32 +262,32 @@ const CONNECTION_COLUMNS: Column[] = ['Kind', wideColumn('Value'), 'Since', ACTI
 
 async function connectionSection(request: PageRequest, { id, deletedAt }: Affiliate): Promise<Html> {
   const { isOwner, query, zone } = request
-  const asked = { affiliateId: id, isOfProducts: true, ...pageOf(query, 'connections') }
-  const { list: found, notice } = await readListForPage(request, connections.list, asked)
-  const data = found?.data ?? []
-  const rows = data.map((one) => [
-    KINDS.find(([kind]) => kind === one.kind)?.[1] ?? one.kind,
-    one.value === null ? '' : isolated(one.value),
-    day(one.createdAt, zone),
+  const listQuery = { affiliateId: id, isOfProducts: true, ...pageOf(query, 'connections') }
+  const { list: connectionList, notice } = await readListForPage(request, connections.list, listQuery)
+  const data = connectionList?.data ?? []
+  const rows = data.map((connection) => [
+    KINDS.find(([kind]) => kind === connection.kind)?.[1] ?? connection.kind,
+    connection.value === null ? '' : isolated(connection.value),
+    day(connection.createdAt, zone),
     isOwner
       ? form(
           request,
-          `${LIST}/${id}/connections/${one.id}/delete`,
-          html`<button class="small">Remove<span class="visually-hidden"> ${one.value ?? one.id}</span></button>`,
+          `${LIST}/${id}/connections/${connection.id}/delete`,
+          html`<button class="small">Remove<span class="visually-hidden"> ${connection.value ?? connection.id}</span></button>`,
         )
       : '',
   ])
-  const sent = request.form
+  const submitted = request.form
   return html`<h2>Connections</h2>
 ${deletedAt === null ? html`<p class="hint">Orders for these products are credited to the affiliate, even without a code or link.</p>` : ''}
-${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : found && html`<p>None.</p>`}
-${notice}${found && pager(`${LIST}/${id}`, query, found.pagination, 'connections')}
+${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : connectionList && html`<p>None.</p>`}
+${notice}${connectionList && pager(`${LIST}/${id}`, query, connectionList.pagination, 'connections')}
 ${
   isOwner
-    ? html`<details${sent.has('kind') ? html` open` : ''}><summary>Add a connection</summary><section class="card">${form(
+    ? html`<details${submitted.has('kind') ? html` open` : ''}><summary>Add a connection</summary><section class="card">${form(
         request,
         `${LIST}/${id}/connections`,
-        html`<div class="fields">${select('kind', 'Kind', KINDS, sent.get('kind') ?? 'customerEmail')}
+        html`<div class="fields">${select('kind', 'Kind', KINDS, submitted.get('kind') ?? 'customerEmail')}
 ${input(request, { name: 'value', label: 'Value', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric ID of the customer, product or variant in your store.' })}</div>
 <button class="main">Connect</button>`,
       )}</section></details>`
@@ -297,8 +297,8 @@ ${input(request, { name: 'value', label: 'Value', required: true, ...limitsOf('c
 
 async function connect({ ctx, params, form }: PageRequest) {
   const affiliateId = params.id ?? ''
-  const sent = { kind: form.get('kind'), value: form.get('value') ?? '', affiliateId }
-  await connections.create(ctx, validateBody('createConnection', sent))
+  const body = { kind: form.get('kind'), value: form.get('value') ?? '', affiliateId }
+  await connections.create(ctx, validateBody('createConnection', body))
   return { to: `${LIST}/${affiliateId}`, flash: { text: 'Connection added.' } }
 }
 
@@ -325,14 +325,14 @@ ${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${coun
 
 /** The effect of archiving on the balance of an affiliate. */
 function heldBackText({ balances }: Balances): Html {
-  const sumOf = (cents: (one: Balances['balances'][number]) => number) =>
+  const sumOf = (cents: (balance: Balances['balances'][number]) => number) =>
     balances
-      .filter((one) => cents(one) !== 0)
-      .map((one) => money(cents(one), one.currency))
+      .filter((balance) => cents(balance) !== 0)
+      .map((balance) => money(cents(balance), balance.currency))
       .join(', ')
-  const held = sumOf((one) => one.pendingCents + one.approvedCents)
-  const batched = sumOf((one) => one.batchedCents)
-  return html`<p>${held ? html`Unpaid commissions are held back: <strong>${held}</strong> before tax. They will not be paid while the affiliate is archived.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
+  const unbatched = sumOf((balance) => balance.pendingCents + balance.approvedCents)
+  const batched = sumOf((balance) => balance.batchedCents)
+  return html`<p>${unbatched ? html`Unpaid commissions are held back: <strong>${unbatched}</strong> before tax. They will not be paid while the affiliate is archived.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
 }
 
 async function archive({ ctx, params }: PageRequest) {

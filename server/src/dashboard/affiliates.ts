@@ -79,8 +79,8 @@ async function affiliatePage(request: PageRequest): Promise<ListPage<Affiliate>>
     lead: 'The people and companies who refer customers to your shop.',
     tabs: {
       values: STATUSES,
-      text: (one) => (one === undefined ? 'All' : one === 'PENDING' ? 'Awaiting approval' : nameOf(one)),
-      counts: ({ given: { campaignId } }) =>
+      text: (status) => (status === undefined ? 'All' : status === 'PENDING' ? 'Awaiting approval' : nameOf(status)),
+      counts: ({ values: { campaignId } }) =>
         sizesByStatus(ctx, { list: 'affiliates', ...(campaignId && { programId: campaignId }) }),
       countedBy: ['campaignId', 'sort'],
       uncounted: ARCHIVED,
@@ -110,11 +110,15 @@ async function affiliatePage(request: PageRequest): Promise<ListPage<Affiliate>>
     around: (filter, content) => {
       if (filter.status === ARCHIVED) return html`${ARCHIVED_HINT}${content}`
       if (!isOwner) return content
-      const kept = Object.entries({ ...paramsOf(filter), page: query.get('page') ?? '', size: query.get('size') ?? '' })
+      const hiddenFields = Object.entries({
+        ...paramsOf(filter),
+        page: query.get('page') ?? '',
+        size: query.get('size') ?? '',
+      })
       return form(
         request,
         `${PATH}/status`,
-        html`${kept.map(([name, value]) => hidden(name, value))}${content}${bulk()}`,
+        html`${hiddenFields.map(([name, value]) => hidden(name, value))}${content}${bulk()}`,
       )
     },
   }
@@ -123,7 +127,7 @@ async function affiliatePage(request: PageRequest): Promise<ListPage<Affiliate>>
 const ARCHIVED_HINT = html`<p class="hint">New orders of archived affiliates earn no commission, and their unpaid commissions are held back. Restore one on its page.</p>`
 
 /** The order of the list; amounts are compared in the currency of the shop. */
-const sortOf = ({ ctx }: PageRequest, { given: { sort = NEWEST_FIRST } }: ListFilter): AffiliateSort => ({
+const sortOf = ({ ctx }: PageRequest, { values: { sort = NEWEST_FIRST } }: ListFilter): AffiliateSort => ({
   by: BY.find((by) => sort.endsWith(by)) ?? 'joined',
   isAscending: !sort.startsWith('-'),
   currency: ctx.shop.currency,
@@ -133,7 +137,7 @@ const sortOf = ({ ctx }: PageRequest, { given: { sort = NEWEST_FIRST } }: ListFi
 async function listFilter(request: PageRequest, filter: ListFilter) {
   const { ctx } = request
   const {
-    given: { q, campaignId, sort },
+    values: { q, campaignId, sort },
     status,
   } = filter
   const byCode = q && (await findByCode(ctx, q))
@@ -150,10 +154,11 @@ async function listFilter(request: PageRequest, filter: ListFilter) {
 /** A sorted list continues at a position among all ids, another one after an affiliate. */
 async function fileReader(request: PageRequest, filter: ListFilter) {
   const { ctx } = request
-  const found = await listFilter(request, filter)
-  const { sort } = found
-  if (!sort) return (after: string | undefined) => wholeList(ctx, affiliates.list, { ...found, after }, ({ id }) => id)
-  const ids = await figures.listSortedIds(ctx, { ...found, sort })
+  const filtered = await listFilter(request, filter)
+  const { sort } = filtered
+  if (!sort)
+    return (after: string | undefined) => wholeList(ctx, affiliates.list, { ...filtered, after }, ({ id }) => id)
+  const ids = await figures.listSortedIds(ctx, { ...filtered, sort })
   return async (position = '0') => {
     const [start, end] = [Number(position), Number(position) + ROWS_AT_ONCE]
     const rows = await figures.listByIds(ctx, ids.slice(start, end), filter.status === ARCHIVED)
@@ -162,13 +167,13 @@ async function fileReader(request: PageRequest, filter: ListFilter) {
 }
 
 /** On small screens, where rows are cards without headings, the list is sorted by a select. */
-function sortField({ form: sent, query }: PageRequest): FilterField {
+function sortField({ form: submitted, query }: PageRequest): FilterField {
   const options = BY.flatMap((by): (readonly [string, string])[] => {
     const { first, ascending, descending } = SORTS[by]
     const both = [[by, ascending] as const, [`-${by}`, descending] as const]
     return first ? both.toReversed() : both
   })
-  const chosen = (sent.size ? sent : query).get('sort')
+  const chosen = (submitted.size ? submitted : query).get('sort')
   const sort = options.find(([value]) => value === chosen)?.[0] ?? NEWEST_FIRST
   return {
     names: ['sort'],
@@ -183,7 +188,7 @@ function columns(
   { programs, earned }: { programs: Map<string, string>; earned: Map<string, AffiliateFigures> },
 ): ListColumn<Affiliate>[] {
   const { ctx, zone } = request
-  const own = ctx.shop.currency
+  const shopCurrency = ctx.shop.currency
   const current = sortOf(request, filter)
   const programOf = ({ campaignId }: Affiliate) => campaignId && (programs.get(campaignId) ?? campaignId)
   // The heading of the current order leads to its opposite.
@@ -200,15 +205,15 @@ function columns(
       current: isCurrent ? (current.isAscending ? ('ascending' as const) : ('descending' as const)) : undefined,
     }
   }
-  const { clicks, orders, revenue, commission } = figureColumns<Affiliate>(own, ({ id }) => earned.get(id))
+  const { clicks, orders, revenue, commission } = figureColumns<Affiliate>(shopCurrency, ({ id }) => earned.get(id))
   return [
     { label: 'Affiliate', kind: 'name', sort: sorted('name'), cell: nameCell },
     { label: 'Name', file: ({ name }) => name },
     { label: 'Email', file: ({ email }) => email },
-    { label: 'Status', card: 'lead', cell: (one) => badge(statusOf(one)), file: statusOf },
+    { label: 'Status', card: 'lead', cell: (affiliate) => badge(statusOf(affiliate)), file: statusOf },
     { label: 'Code', card: 'bare', cell: codeCell, file: ({ discountCode }) => discountCode },
     { label: 'Link', file: ({ slug }) => linkOf(ctx.shop, slug) },
-    { label: 'Program', kind: 'name', card: 'bare', cell: (one) => programOf(one) ?? '–', file: programOf },
+    { label: 'Program', kind: 'name', card: 'bare', cell: (affiliate) => programOf(affiliate) ?? '–', file: programOf },
     { label: 'Phone', file: ({ phone }) => phone },
     { label: 'Website', file: ({ website }) => website },
     { label: 'Country', file: ({ homeCountry }) => homeCountry },
@@ -218,7 +223,7 @@ function columns(
     { ...orders, sort: sorted('orders') },
     { ...revenue, sort: sorted('revenue') },
     { ...commission, sort: sorted('commission') },
-    { label: 'Other currencies', file: ({ id }) => otherCurrencies(earned.get(id), own) },
+    { label: 'Other currencies', file: ({ id }) => otherCurrencies(earned.get(id), shopCurrency) },
     { label: 'Joined', card: 'inline', sort: sorted('joined'), cell: ({ createdAt }) => day(createdAt, zone) },
   ]
 }
@@ -237,7 +242,7 @@ const bulk =
   (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
 <button name="move" value="APPROVED" class="main">Approve selected</button> <button name="move" value="REJECTED">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
 
-function none({ given: { q, campaignId }, status }: ListFilter, isOwner: boolean): Html {
+function none({ values: { q, campaignId }, status }: ListFilter, isOwner: boolean): Html {
   if (status === ARCHIVED && !q && !campaignId)
     return empty('No archived affiliates', 'An affiliate is archived on their page.', 'affiliates')
   if (q || campaignId || status) return empty('No affiliate matches', 'Change or clear the search.', 'search')
@@ -281,8 +286,8 @@ async function changeStatuses(request: PageRequest) {
 }
 
 async function creation(request: PageRequest): Promise<View> {
-  const { form: sent } = request
-  const value = (name: string) => sent.get(name) ?? ''
+  const { form: submitted } = request
+  const value = (name: string) => submitted.get(name) ?? ''
   const programs = await programOptions(request)
   return {
     title: 'New affiliate',
@@ -301,12 +306,12 @@ ${select('campaignId', 'Program', [['', 'The default program of the shop'], ...p
 
 async function create(request: PageRequest) {
   const { ctx, form } = request
-  const sent = {
+  const body = {
     name: form.get('name') ?? '',
     email: form.get('email')?.trim() ?? '',
     campaignId: field(form, 'campaignId'),
   }
-  const created = await affiliates.create(ctx, validateBody('createAffiliate', sent))
+  const created = await affiliates.create(ctx, validateBody('createAffiliate', body))
   const { id, name, status } = created
   const text = `Affiliate ${name} created${status === 'PENDING' ? '; awaiting approval' : ' and approved'}.`
   const invite = await firstInvite(request, created)

@@ -31,7 +31,7 @@ export async function namesOf({ ctx, zone }: PageRequest, records: AuditRecord[]
     [subjectId, actor.replace(/^key:/, ''), data.affiliateId].filter((id) => typeof id === 'string'),
   )
   const of = (prefix: string) => ids.filter((id) => id.startsWith(prefix))
-  const listed = async <T>(prefix: string, list: () => Promise<{ data: T[] }>, pair: (one: T) => [string, string]) =>
+  const listed = async <T>(prefix: string, list: () => Promise<{ data: T[] }>, pair: (item: T) => [string, string]) =>
     new Map(of(prefix).length === 0 ? [] : (await list()).data.map(pair))
   const [people, affiliates, programs, labels, urls, orders] = await Promise.all([
     users.list(ctx),
@@ -112,8 +112,8 @@ function subjectOf(id: string | null, names: SubjectNames): Html {
   return text === undefined ? html`<code>${isolated(id)}</code>` : isolated(text)
 }
 
-const file = (verb: string) => (one: DescribedRecord) =>
-  html`${verb} the ${one.text('format')} file of a ${subjectOf(one.text('batchId') || null, one.names)}, ${one.amount('totalCents')}`
+const file = (verb: string) => (describedRecord: DescribedRecord) =>
+  html`${verb} the ${describedRecord.text('format')} file of a ${subjectOf(describedRecord.text('batchId') || null, describedRecord.names)}, ${describedRecord.amount('totalCents')}`
 
 const MODERATED: Readonly<Record<string, string>> = { approve: 'Approved', reject: 'Rejected', cancel: 'Canceled' }
 const SIGN_IN_METHODS: Readonly<Record<string, string>> = {
@@ -134,7 +134,7 @@ const humanizeFields = (fields: unknown): string =>
     )
     .join(', ')
 
-const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
+const SENTENCES: Readonly<Record<string, (describedRecord: DescribedRecord) => Html>> = {
   'commission.refunded': ({ names, record, number, amount, subject }) => {
     const currency = names.orders.get(record.subjectId ?? '')?.orderCurrency ?? names.currency
     const goodsCents = number('goodsCents')
@@ -222,10 +222,10 @@ export function sentenceOf(record: AuditRecord, names: SubjectNames): Html {
   // Nothing is left of a record from which a person was erased.
   const isErased = record.salt === null
   const known = isErased ? undefined : SENTENCES[record.action]
-  const one = describe(record, names)
-  if (known) return known(one)
+  const description = describe(record, names)
+  if (known) return known(description)
   const [noun = '', verb = ''] = record.action.split('.').map((part) => part.replaceAll('_', ' '))
   const kind = KINDS[record.subjectId?.split('_')[0] ?? '']
   const amount = AMOUNTS.find((name) => typeof record.data?.[name] === 'number')
-  return html`${VERBS[verb] ?? nameOf(verb)} the ${noun.replace(/^key/, 'API key')} ${kind && kind !== noun ? 'of ' : ''}${one.subject()}${amount ? `, ${one.amount(amount)}` : ''}`
+  return html`${VERBS[verb] ?? nameOf(verb)} the ${noun.replace(/^key/, 'API key')} ${kind && kind !== noun ? 'of ' : ''}${description.subject()}${amount ? `, ${description.amount(amount)}` : ''}`
 }

@@ -46,15 +46,15 @@ async function auditPage(request: PageRequest): Promise<ListPage<AuditRecord>> {
     title: 'Audit log',
     name: 'Audit records',
     lead: 'Who did what, and when. Each record contains the hash of the one before it. Keep the last hash elsewhere: it reveals whether records were changed or removed in the database.',
-    above: ({ given }) => html`<div class="toolbar">${tabs(
+    above: ({ values }) => html`<div class="toolbar">${tabs(
       'Records',
       [
         {
-          to: urlWithQuery(PATH, { ...given, view: undefined, action: undefined }),
+          to: urlWithQuery(PATH, { ...values, view: undefined, action: undefined }),
           text: 'Changes',
           isCurrent: !isEverything,
         },
-        { to: urlWithQuery(PATH, { ...given, view: 'all' }), text: 'All, including views', isCurrent: isEverything },
+        { to: urlWithQuery(PATH, { ...values, view: 'all' }), text: 'All, including views', isCurrent: isEverything },
       ],
       'segments',
     )}</div>
@@ -102,7 +102,7 @@ async function auditPage(request: PageRequest): Promise<ListPage<AuditRecord>> {
 }
 
 /** The filter as the list of the API has it. */
-const queryOf = ({ given: { action, actor }, period }: ListFilter) => ({
+const queryOf = ({ values: { action, actor }, period }: ListFilter) => ({
   ...period,
   ...(action && { action }),
   ...(actor && { actor }),
@@ -119,11 +119,11 @@ const READ_AT_ONCE = 1000
 async function readChanges(request: PageRequest, filter: ReturnType<typeof queryOf>): Promise<ShownRows<AuditRecord>> {
   const { ctx, query } = request
   const beforeSeq = beforeOf(query)
-  const asked = { ...filter, limit: PAGE_SIZE, ...(beforeSeq && { beforeSeq }) }
-  const recent = await audit.listChanges(ctx, { ...asked, maxRead: READ_AT_ONCE })
+  const listQuery = { ...filter, limit: PAGE_SIZE, ...(beforeSeq && { beforeSeq }) }
+  const recent = await audit.listChanges(ctx, { ...listQuery, maxRead: READ_AT_ONCE })
   const { list, notice } = recent.isComplete
     ? { list: recent, notice: html`` }
-    : await readListForPage(request, audit.listChanges, asked, 'Searching changes…')
+    : await readListForPage(request, audit.listChanges, listQuery, 'Searching changes…')
   if (!list) return { rest: notice }
   const { data, next } = list
   return { rows: data, rest: html`${notice}${nextPage(PATH, query, next === undefined ? undefined : String(next))}` }
@@ -137,7 +137,7 @@ const beforeOf = (query: URLSearchParams): number | undefined => {
 
 /** @param people the email addresses of users, by actor */
 const columns = (names: SubjectNames, people: Map<string, string>): ListColumn<AuditRecord>[] => [
-  { label: 'Event', kind: 'wide', cell: (one) => html`${sentenceOf(one, names)}${details(one)}` },
+  { label: 'Event', kind: 'wide', cell: (record) => html`${sentenceOf(record, names)}${details(record)}` },
   {
     label: 'By',
     kind: 'name',

@@ -50,54 +50,57 @@ interface Terms {
 /** The earnings of past orders under other terms, first under the current ones. Nothing is stored. */
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
-  const one = await programs.find(ctx, request.params.id ?? '')
-  const current = termsOf(one, ctx.shop.currency)
+  const program = await programs.find(ctx, request.params.id ?? '')
+  const current = termsOf(program, ctx.shop.currency)
   const value = (name: keyof Terms) => field(query, name) ?? current[name]
-  const asked = {
+  const proposed = {
     commissionType: value('commissionType'),
     commissionPercent: value('commissionPercent'),
     cookieDurationDays: value('cookieDurationDays'),
     promise: value('promise'),
   }
-  const given: FilterValues = { from: monthsAgo(ctx.now()), ...Object.fromEntries(query) }
+  const filterValues: FilterValues = { from: monthsAgo(ctx.now()), ...Object.fromEntries(query) }
   return {
     title: 'What if…',
-    crumb: { to: `/admin/programs/${one.id}`, text: one.name },
+    crumb: { to: `/admin/programs/${program.id}`, text: program.name },
     lead: 'Recalculates past orders with other terms of the program, and compares the results. Nothing is changed.',
-    subjectId: one.id,
-    body: html`${presets(request, one, asked)}
+    subjectId: program.id,
+    body: html`${presets(request, program, proposed)}
 ${filterForm(request, {
-  path: pathOf(one),
-  fields: html`${select('promise', 'Pays', PROMISE_NAMES, asked.promise)}${select('commissionType', 'Commission', RATE_TYPES, asked.commissionType)}
-${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: asked.commissionPercent, required: true, maxlength: 20 })}
-${filterInput(request, { name: 'cookieDurationDays', label: 'Click window', suffix: ' (days)', type: 'number', value: asked.cookieDurationDays, required: true, ...limitsOf('runBacktest', 'cookieDurationDays') })}`,
+  path: pathOf(program),
+  fields: html`${select('promise', 'Pays', PROMISE_NAMES, proposed.promise)}${select('commissionType', 'Commission', RATE_TYPES, proposed.commissionType)}
+${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: proposed.commissionPercent, required: true, maxlength: 20 })}
+${filterInput(request, { name: 'cookieDurationDays', label: 'Click window', suffix: ' (days)', type: 'number', value: proposed.cookieDurationDays, required: true, ...limitsOf('runBacktest', 'cookieDurationDays') })}`,
   more: {
     names: ['from', 'to'],
-    fields: html`${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: given.from ?? '', maxlength: 10 })}
-${filterInput(request, { name: 'to', label: 'to', type: 'date', value: given.to ?? '', maxlength: 10 })}`,
+    fields: html`${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: filterValues.from ?? '', maxlength: 10 })}
+${filterInput(request, { name: 'to', label: 'to', type: 'date', value: filterValues.to ?? '', maxlength: 10 })}`,
   },
   button: 'Compare',
   label: 'Other terms',
   isMain: true,
 })}
-${request.problem ? '' : await compare(request, one, { asked, given })}`,
+${request.problem ? '' : await compare(request, program, { proposed, values: filterValues })}`,
   }
 }
 
 const pathOf = ({ id }: Program) => `/admin/programs/${id}/backtest`
 
-const termsOf = (one: Program, currency: string): Terms => ({
-  commissionType: one.commissionType,
-  commissionPercent: typedRate({ commissionType: one.commissionType, rate: one.defaultCommissionBps }, currency),
-  cookieDurationDays: String(one.cookieDurationDays),
+const termsOf = (program: Program, currency: string): Terms => ({
+  commissionType: program.commissionType,
+  commissionPercent: typedRate(
+    { commissionType: program.commissionType, rate: program.defaultCommissionBps },
+    currency,
+  ),
+  cookieDurationDays: String(program.cookieDurationDays),
   promise: '',
 })
 
-const isSame = (one: Terms, other: Terms): boolean =>
-  one.commissionType === other.commissionType &&
-  Number(one.commissionPercent) === Number(other.commissionPercent) &&
-  Number(one.cookieDurationDays) === Number(other.cookieDurationDays) &&
-  one.promise === other.promise
+const isSame = (terms: Terms, other: Terms): boolean =>
+  terms.commissionType === other.commissionType &&
+  Number(terms.commissionPercent) === Number(other.commissionPercent) &&
+  Number(terms.cookieDurationDays) === Number(other.cookieDurationDays) &&
+  terms.promise === other.promise
 
 /** Two points of a percentage, or a tenth of an amount. */
 const stepOf = ({ commissionType, defaultCommissionBps: rate }: Program): number =>
@@ -106,29 +109,29 @@ const MAX_PERCENT = 10_000
 const CLICK_WINDOWS = [30, 60, 90]
 
 /** Links to the current terms, to a higher and a lower rate, and to other click windows. */
-function presets({ ctx, query }: PageRequest, one: Program, asked: Terms): Html {
-  const { commissionType, defaultCommissionBps: rate } = one
-  const current = termsOf(one, ctx.shop.currency)
-  const rates = [rate + stepOf(one), rate - stepOf(one)]
+function presets({ ctx, query }: PageRequest, program: Program, proposed: Terms): Html {
+  const { commissionType, defaultCommissionBps: rate } = program
+  const current = termsOf(program, ctx.shop.currency)
+  const rates = [rate + stepOf(program), rate - stepOf(program)]
     .filter((cents) => cents > 0 && (commissionType !== 'PERCENT_OF_SALE' || cents <= MAX_PERCENT))
     .map((cents) => ({
       text: shortRate(commissionType, cents, ctx.shop.currency),
       terms: { ...current, commissionPercent: typedRate({ commissionType, rate: cents }, ctx.shop.currency) },
     }))
-  const windows = CLICK_WINDOWS.filter((days) => days !== one.cookieDurationDays).map((days) => ({
+  const windows = CLICK_WINDOWS.filter((days) => days !== program.cookieDurationDays).map((days) => ({
     text: `${days} days`,
     terms: { ...current, cookieDurationDays: String(days) },
   }))
   return html`<div class="toolbar">${tabs(
     'Terms',
     [{ text: 'Current terms', terms: current }, ...rates, ...windows].map(({ text, terms }) => ({
-      to: urlWithQuery(pathOf(one), {
+      to: urlWithQuery(pathOf(program), {
         ...terms,
         from: query.get('from') ?? undefined,
         to: query.get('to') ?? undefined,
       }),
       text,
-      isCurrent: isSame(terms, asked),
+      isCurrent: isSame(terms, proposed),
     })),
     'segments',
   )}</div>`
@@ -137,25 +140,25 @@ function presets({ ctx, query }: PageRequest, one: Program, asked: Terms): Html 
 async function compare(
   request: PageRequest,
   program: Program,
-  { asked, given }: { asked: Terms; given: FilterValues },
+  { proposed, values }: { proposed: Terms; values: FilterValues },
 ): Promise<Html> {
   const { ctx, zone } = request
   const body = validateBody('runBacktest', {
     programId: program.id,
-    commissionType: asked.commissionType,
-    commissionPercent: typedNumber('commissionPercent', asked.commissionPercent),
-    cookieDurationDays: typedNumber('cookieDurationDays', asked.cookieDurationDays),
-    ...(Object.hasOwn(PROMISES, asked.promise) && { rules: PROMISES[asked.promise] }),
-    ...readPeriod(request, filterValues(new URLSearchParams(given), FIELDS)),
+    commissionType: proposed.commissionType,
+    commissionPercent: typedNumber('commissionPercent', proposed.commissionPercent),
+    cookieDurationDays: typedNumber('cookieDurationDays', proposed.cookieDurationDays),
+    ...(Object.hasOwn(PROMISES, proposed.promise) && { rules: PROMISES[proposed.promise] }),
+    ...readPeriod(request, filterValues(new URLSearchParams(values), FIELDS)),
   })
   const { value, readAt } = await readForPage(ctx, {
     key: ['backtest', program, body],
     cost: rowsOf({ list: 'commissions' }),
-    read: (own) => backtest.run(own, body),
+    read: (readCtx) => backtest.run(readCtx, body),
   })
   if (!value) return loadingNotice('Comparing orders…')
-  const title = isSame(asked, termsOf(program, ctx.shop.currency)) ? 'With the current terms' : 'With other terms'
-  return html`<h2>${title}</h2><p class="hint">${periodText(given)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
+  const title = isSame(proposed, termsOf(program, ctx.shop.currency)) ? 'With the current terms' : 'With other terms'
+  return html`<h2>${title}</h2><p class="hint">${periodText(values)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
 }
 
 function periodText({ from, to }: FilterValues): string {
@@ -167,11 +170,16 @@ function periodText({ from, to }: FilterValues): string {
 const DAY_MS = 86_400_000
 const monthsAgo = (now: number) => new Date(now - 90 * DAY_MS).toISOString().slice(0, 10)
 
-function result({ orders, changed, affiliates, examples, truncated, ...found }: Backtest, own: string): Html {
+function result(
+  { orders, changed, affiliates, examples, truncated, ...figures }: Backtest,
+  shopCurrency: string,
+): Html {
   if (orders === 0) return empty('No orders in this period', 'Choose a longer one.', 'orders')
   const hint = truncated ? html`<p class="hint">Only the newest ${count(orders)} orders are compared.</p>` : ''
   // The shop's currency first.
-  const totals = found.totals.toSorted((a, b) => Number(b.currency === own) - Number(a.currency === own))
+  const totals = figures.totals.toSorted(
+    (a, b) => Number(b.currency === shopCurrency) - Number(a.currency === shopCurrency),
+  )
   const most = affiliates.toSorted((a, b) => Math.abs(b.deltaCents) - Math.abs(a.deltaCents))
   return html`${facts(
     [
@@ -190,14 +198,14 @@ ${LEGEND}
 ${compareTable(
   'In total',
   'Currency',
-  totals.map((one) => ({ ...one, name: one.currency })),
+  totals.map((total) => ({ ...total, name: total.currency })),
 )}
 ${
   affiliates.length
     ? compareTable(
         'By affiliate',
         'Affiliate',
-        most.slice(0, MAX_SHOWN).map((one) => ({ ...one, name: nameIn(one) })),
+        most.slice(0, MAX_SHOWN).map((affiliate) => ({ ...affiliate, name: nameIn(affiliate) })),
       )
     : html`<p>No affiliate would earn more or less.</p>`
 }
@@ -212,17 +220,19 @@ const nameIn = ({ name, affiliateId }: OfAffiliate): string => name ?? affiliate
 function currencyCharts(total: Backtest['totals'][number], most: OfAffiliate[]): Html {
   const { currency, currentCents, proposedCents, deltaCents } = total
   const show = (cents: number) => money(cents, currency)
-  const people = most.filter((one) => one.currency === currency && one.deltaCents !== 0).slice(0, MAX_DRAWN)
+  const people = most
+    .filter((affiliate) => affiliate.currency === currency && affiliate.deltaCents !== 0)
+    .slice(0, MAX_DRAWN)
   const all = pairChart(
     { name: `Commission in ${currency}`, total: show(proposedCents), note: difference(deltaCents, currency) },
     [{ name: 'All affiliates', current: currentCents, proposed: proposedCents }],
     show,
   )
   if (people.length === 0) return all
-  const drawn = people.map((one) => ({
-    name: isolated(nameIn(one)),
-    current: one.currentCents,
-    proposed: one.proposedCents,
+  const drawn = people.map((affiliate) => ({
+    name: isolated(nameIn(affiliate)),
+    current: affiliate.currentCents,
+    proposed: affiliate.proposedCents,
   }))
   return html`${all}${pairChart({ name: `Largest differences in ${currency}` }, drawn, show)}`
 }

@@ -27,7 +27,7 @@ export interface Period {
   to: string
   timeZone: string
   /** The parameters that select it, as in the address of the page. */
-  given: FilterValues
+  values: FilterValues
 }
 
 /**
@@ -37,16 +37,16 @@ export interface Period {
  */
 export function readPeriod({ ctx, query, zone, problem }: PageRequest): Period {
   const today = localDate(nowIso(ctx), zone)
-  const given = filterValues(query, PERIOD_FIELDS)
-  const range = (given.from || given.to) && !problem ? requireRange(given, today) : undefined
-  if (range) return periodOf(range, zone, given)
+  const values = filterValues(query, PERIOD_FIELDS)
+  const range = (values.from || values.to) && !problem ? requireRange(values, today) : undefined
+  if (range) return periodOf(range, zone, values)
   return lastDays({ ctx, query, zone })
 }
 
 /** The last days including today, of which a page has links to some. */
 export function lastDays({ ctx, query, zone }: Pick<PageRequest, 'ctx' | 'query' | 'zone'>): Period {
   const today = localDate(nowIso(ctx), zone)
-  const days = LENGTHS.find((one) => String(one) === query.get('days')) ?? DEFAULT_DAYS
+  const days = LENGTHS.find((length) => String(length) === query.get('days')) ?? DEFAULT_DAYS
   return periodOf({ first: addDays(today, 1 - days), last: today }, zone, { days: String(days) })
 }
 
@@ -70,7 +70,7 @@ function requireRange({ from: first = '', to = '' }: FilterValues, today: string
 /** Including both. */
 const daysBetween = (first: string, last: string): number => (Date.parse(last) - Date.parse(first)) / DAY_MS + 1
 
-function periodOf({ first, last }: { first: string; last: string }, timeZone: string, given: FilterValues): Period {
+function periodOf({ first, last }: { first: string; last: string }, timeZone: string, values: FilterValues): Period {
   const days = daysBetween(first, last)
   return {
     days,
@@ -80,15 +80,15 @@ function periodOf({ first, last }: { first: string; last: string }, timeZone: st
     from: startOfDay(first, timeZone),
     to: endOfDay(last, timeZone),
     timeZone,
-    given,
+    values,
   }
 }
 
 const daysText = (days: number): string => (days === 1 ? 'day' : `${days} days`)
 
 /** The shown period and the one it is compared with. */
-export const periodText = ({ days, firstDay, lastDay, given }: Period): Html =>
-  given.days
+export const periodText = ({ days, firstDay, lastDay, values }: Period): Html =>
+  values.days
     ? html`The last ${days} days, compared with the ${days} days before.`
     : html`${day(firstDay)}${days === 1 ? '' : html` – ${day(lastDay)}`}, compared with the ${daysText(days)} before.`
 
@@ -99,18 +99,18 @@ export const legendTexts = ({ days }: Period): [now: string, before: string] =>
 export const lengthTabs = ({ query }: PageRequest, path: string, current: string | undefined): Html =>
   tabs(
     'Period',
-    LENGTHS.map((one) => ({
-      to: urlWithQuery(path, { days: String(one), currency: query.get('currency') ?? '' }),
-      text: `${one} days`,
-      isCurrent: String(one) === current,
+    LENGTHS.map((length) => ({
+      to: urlWithQuery(path, { days: String(length), currency: query.get('currency') ?? '' }),
+      text: `${length} days`,
+      isCurrent: String(length) === current,
     })),
     'segments',
   )
 
 /** Links to the last days, and a form for others. */
-export const periodChoice = (request: PageRequest, { given }: Period): Html => {
+export const periodChoice = (request: PageRequest, { values }: Period): Html => {
   const currency = request.query.get('currency') ?? ''
-  return html`${lengthTabs(request, PATH, request.problem ? undefined : given.days)}
+  return html`${lengthTabs(request, PATH, request.problem ? undefined : values.days)}
 ${filterForm(request, {
   path: PATH,
   fields: html`${currency ? html`<input type="hidden" name="currency" value="${currency}">` : ''}${dateInputs(request)}`,

@@ -95,8 +95,8 @@ export function pairChart(
     html`<rect class="${kind}" x="0" y="${y}" width="${((Math.abs(value) / most) * 200).toFixed(1)}" height="10"></rect>`
   return html`<figure class="chart"><figcaption><span>${name}${total ? html`<strong>${total}</strong>` : ''}</span>${note ? html`<span>${note}</span>` : ''}</figcaption>
 <ul class="pairs">${pairs.map(
-    ({ name: one, current, proposed }) =>
-      html`<li><span>${one}</span><svg viewBox="0 0 200 24" preserveAspectRatio="none" aria-hidden="true">${bar(current, 1, 'bar')}${bar(proposed, 13, 'bar second')}</svg><span class="values"><span>${show(current)}</span><span>${show(proposed)}</span></span></li>`,
+    ({ name: label, current, proposed }) =>
+      html`<li><span>${label}</span><svg viewBox="0 0 200 24" preserveAspectRatio="none" aria-hidden="true">${bar(current, 1, 'bar')}${bar(proposed, 13, 'bar second')}</svg><span class="values"><span>${show(current)}</span><span>${show(proposed)}</span></span></li>`,
   )}</ul></figure>`
 }
 

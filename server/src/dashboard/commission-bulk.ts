@@ -22,8 +22,8 @@ export const commissionBulkRoutes: Route[] = [
 ]
 
 /** A link to the page that approves or rejects everything that the filter matches. */
-export const approveAllLink = ({ given }: ListFilter): Html =>
-  given.order ? html`` : html`<a class="button main" href="${urlWithQuery(PATH, given)}">Approve or reject all…</a>`
+export const approveAllLink = ({ values }: ListFilter): Html =>
+  values.order ? html`` : html`<a class="button main" href="${urlWithQuery(PATH, values)}">Approve or reject all…</a>`
 
 const ACTIONS = { approve: 'approved', reject: 'rejected' } as const
 type Action = keyof typeof ACTIONS
@@ -31,8 +31,8 @@ const isAction = (text: string): text is Action => Object.hasOwn(ACTIONS, text)
 
 /** The filter as the API has it. @throws ApiError 400 for a search by order, which the API cannot repeat. */
 function bodyOf(filter: ListFilter) {
-  const { currency, min: minAmountCents, max: maxAmountCents, given } = filter
-  if (given.order) throw invalidBody('Select the commissions of an order in the list.')
+  const { currency, min: minAmountCents, max: maxAmountCents, values } = filter
+  if (values.order) throw invalidBody('Select the commissions of an order in the list.')
   return {
     ...apiFilter({ ...filter, status: 'PENDING' }),
     ...(currency && { currency }),
@@ -51,7 +51,7 @@ const total = (sums: MovableSums) => sums.reduce((all, { commissions }) => all +
 
 const inWords = (sums: MovableSums): string =>
   sums.length
-    ? `${counted(total(sums), 'commission')} (${sums.map((one) => money(one.commissionCents, one.currency)).join(', ')})`
+    ? `${counted(total(sums), 'commission')} (${sums.map((sum) => money(sum.commissionCents, sum.currency)).join(', ')})`
     : 'none'
 
 /** The sums as a form sends them back, to be compared with those of that moment. */
@@ -62,23 +62,23 @@ const CHANGED =
   'The matching commissions changed after this page was shown. Nothing was changed. Review the new totals and confirm again.'
 
 /** The filter with the affiliate that was found: the typed text may mean another one when the form is sent. */
-const shownFilter = ({ given, affiliateId }: ListFilter) => ({
-  ...given,
+const shownFilter = ({ values, affiliateId }: ListFilter) => ({
+  ...values,
   ...(affiliateId && { affiliate: affiliateId }),
 })
 
 async function preview(request: PageRequest): Promise<View> {
-  const { form: sent } = request
+  const { form: submitted } = request
   const list = await commissionList(request)
   const filter = await readFilter(request, list)
   const { zone } = request
-  const back = urlWithQuery(LIST, filter.given)
+  const back = urlWithQuery(LIST, filter.values)
   const conditions = conditionsText(list, filter)
   const { value: sums, readAt } = await readForPage(request.ctx, {
-    key: ['bulk', filter.given, filter.affiliateId],
+    key: ['bulk', filter.values, filter.affiliateId],
     // A rejected form shows the sums of now, which the next one is compared with.
-    cost: sent.size ? undefined : rowsOf({ list: 'commissions', status: 'PENDING' }),
-    read: (own) => sumsOf({ ...request, ctx: own }, filter),
+    cost: submitted.size ? undefined : rowsOf({ list: 'commissions', status: 'PENDING' }),
+    read: (readCtx) => sumsOf({ ...request, ctx: readCtx }, filter),
   })
   const view = {
     title: 'Approve or reject all',
@@ -96,7 +96,7 @@ async function preview(request: PageRequest): Promise<View> {
       body: empty('No commission awaits approval with this filter', html`<a href="${back}">Back to the list</a>`),
     }
   }
-  const rows = sums.map((one) => [one.currency, count(one.commissions), money(one.commissionCents, one.currency)])
+  const rows = sums.map((sum) => [sum.currency, count(sum.commissions), money(sum.commissionCents, sum.currency)])
   return {
     ...view,
     body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
@@ -116,18 +116,18 @@ ${form(
 const MAX_CHANGED = 10_000
 
 async function moderateAll(request: PageRequest) {
-  const { ctx, form: sent } = request
+  const { ctx, form: submitted } = request
   const filter = await readFilter(request, await commissionList(request))
-  const action = sent.get('action') ?? ''
+  const action = submitted.get('action') ?? ''
   if (!isAction(action)) throw invalidBody('Choose whether to approve or to reject them.')
   const { changed, before } = await moderateShown(ctx, action, {
     filter: moderation(action, filter).filter ?? {},
-    areShown: (sums) => shownText(sums) === sent.get('shown'),
+    areShown: (sums) => shownText(sums) === submitted.get('shown'),
     most: MAX_CHANGED,
   }).catch((error) => {
     throw error instanceof ApiError && error.code === 'concurrent_change' ? conflict(error.code, CHANGED) : error
   })
   const after = await sumsOf(request, filter)
   const text = `${counted(changed, 'commission')} ${ACTIONS[action]}. Pending before: ${inWords(before)}; pending now: ${inWords(after)}.`
-  return { to: after.length ? urlWithQuery(PATH, filter.given) : urlWithQuery(LIST, filter.given), flash: { text } }
+  return { to: after.length ? urlWithQuery(PATH, filter.values) : urlWithQuery(LIST, filter.values), flash: { text } }
 }

@@ -60,13 +60,13 @@ export async function commissionList(request: PageRequest): Promise<ListPage<Com
     title: 'Commissions',
     tabs: {
       values: TABS,
-      text: (one) => (one === 'PENDING' ? 'Awaiting approval' : nameOf(one ?? '')),
+      text: (status) => (status === 'PENDING' ? 'Awaiting approval' : nameOf(status ?? '')),
       // Those that await approval; all of them where none does.
       first: async ({ affiliateId }) => {
         const counts = await commissions.countsByStatus(ctx, { ...(affiliateId && { affiliateId }) })
         return counts.get('PENDING') ? 'PENDING' : 'ALL'
       },
-      counts: ({ affiliateId, given: { programId } }) =>
+      counts: ({ affiliateId, values: { programId } }) =>
         commissions.countsByStatus(ctx, { ...(affiliateId && { affiliateId }), ...(programId && { programId }) }),
       countedBy: ['affiliate', 'programId'],
       // The service does not set it.
@@ -94,18 +94,28 @@ export async function commissionColumns(
   const names = await readNames(ctx, rows)
   const nameIn = ({ affiliateId }: Commission) => names.affiliates.get(affiliateId)
   return [
-    { label: 'Order', cell: (one) => orderCell(one, names), file: (one) => orderOf(one, names).order ?? null },
-    { label: 'Adjustment', file: (one) => orderOf(one, names).reason ?? null },
+    {
+      label: 'Order',
+      cell: (commission) => orderCell(commission, names),
+      file: (commission) => orderOf(commission, names).order ?? null,
+    },
+    { label: 'Adjustment', file: (commission) => orderOf(commission, names).reason ?? null },
     {
       label: 'Affiliate',
       kind: 'name',
       card: 'bare',
-      cell: (one) => affiliateLink(one.affiliateId, nameIn(one)),
-      file: (one) => nameIn(one) ?? null,
+      cell: (commission) => affiliateLink(commission.affiliateId, nameIn(commission)),
+      file: (commission) => nameIn(commission) ?? null,
     },
     timeColumn({ label: 'Date', card: 'bare', zone }, ({ happenedAt }) => happenedAt),
-    { label: 'Goods', kind: 'number', card: 'inline', cell: (one) => goodsCell(one, names), file: goodsAmount },
-    { label: 'Goods currency', file: (one) => (isAdjustment(one) ? null : one.orderCurrency) },
+    {
+      label: 'Goods',
+      kind: 'number',
+      card: 'inline',
+      cell: (commission) => goodsCell(commission, names),
+      file: goodsAmount,
+    },
+    { label: 'Goods currency', file: (commission) => (isAdjustment(commission) ? null : commission.orderCurrency) },
     { label: 'Commission', kind: 'number', card: 'lead', cell: earnedCell, file: earnedAmount },
     { label: 'Tax withheld', file: ({ taxWithheldCents, currency }) => amountCell(taxWithheldCents, currency) },
     { label: 'Currency', file: ({ currency }) => currency },
@@ -119,23 +129,26 @@ export async function commissionColumns(
 }
 
 export const isAdjustment = ({ trackingMethod }: Commission): boolean => trackingMethod === 'ADJUSTMENT'
-const goodsCents = (one: Commission): number => one.orderSubtotalCents - one.orderDiscountCents
-const goodsAmount = (one: Commission) => (isAdjustment(one) ? null : amountCell(goodsCents(one), one.orderCurrency))
-const earnedAmount = (one: Commission) => amountCell(one.commissionAmountCents, one.currency)
+const goodsCents = (commission: Commission): number => commission.orderSubtotalCents - commission.orderDiscountCents
+const goodsAmount = (commission: Commission) =>
+  isAdjustment(commission) ? null : amountCell(goodsCents(commission), commission.orderCurrency)
+const earnedAmount = (commission: Commission) => amountCell(commission.commissionAmountCents, commission.currency)
 
 /** The order with a link to its explanation; for an adjustment its reason and the adjusted order. */
-function orderCell(one: Commission, names: Names): Html {
-  const { order, reason } = orderOf(one, names)
+function orderCell(commission: Commission, names: Names): Html {
+  const { order, reason } = orderOf(commission, names)
   if (reason === undefined)
-    return html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(order ?? '')}</a>`
+    return html`<a href="${urlWithQuery('/admin/orders', { id: commission.orderId })}">${isolated(order ?? '')}</a>`
   return html`${isolated(reason)}<small>${order ? html`of order ${isolated(order)}` : 'Adjustment'}</small>`
 }
 
 export const affiliateLink = (id: string, name: string | undefined): Html =>
   html`<a href="/admin/affiliates/${id}">${isolated(name || id)}</a>`
 
-const goodsCell = (one: Commission, { refunded }: Names): Html | string =>
-  isAdjustment(one) ? '–' : goods(Math.max(0, goodsCents(one)), refunded.get(one.id) ?? 0, one.orderCurrency)
+const goodsCell = (commission: Commission, { refunded }: Names): Html | string =>
+  isAdjustment(commission)
+    ? '–'
+    : goods(Math.max(0, goodsCents(commission)), refunded.get(commission.id) ?? 0, commission.orderCurrency)
 
 /** A negative adjustment takes a paid commission back, in its own row. */
 const earnedCell = ({ orderStatus, payoutBatchId, commissionAmountCents, currency }: Commission) =>
@@ -175,16 +188,16 @@ function reasonOf(text: string): string {
 
 /** The order of a commission as the merchant knows it; for an adjustment the adjusted order, and why it was adjusted. */
 export function orderOf(
-  one: Commission,
+  commission: Commission,
   { orders }: Pick<Names, 'orders'>,
 ): { order: string | undefined; reason?: string } {
-  if (!isAdjustment(one)) return { order: orderNameOf(one) }
-  const [, commissionId = '', reason = ''] = ADJUSTMENT.exec(one.orderId) ?? []
+  if (!isAdjustment(commission)) return { order: orderNameOf(commission) }
+  const [, commissionId = '', reason = ''] = ADJUSTMENT.exec(commission.orderId) ?? []
   return { order: orders.get(commissionId), reason: reasonOf(reason) }
 }
 
 /** The conditions that the list of the API also has. */
-export const apiFilter = ({ status, affiliateId, given: { programId }, period }: ListFilter) => ({
+export const apiFilter = ({ status, affiliateId, values: { programId }, period }: ListFilter) => ({
   ...period,
   ...(status && { status: status as Status }),
   ...(affiliateId && { affiliateId }),
@@ -199,19 +212,19 @@ const amountQuery = (filter: ListFilter) => {
 
 async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows<Commission>> {
   const { ctx, query, zone } = request
-  if (filter.given.order) return { rows: await findOfOrder(ctx, filter), rest: html`` }
+  if (filter.values.order) return { rows: await findOfOrder(ctx, filter), rest: html`` }
   const amounts = amountQuery(filter)
   if (!amounts) return numberedRows(request, { path: PATH, list: commissions.list, query: apiFilter(filter) })
-  const asked = { ...amounts, after: query.get('after') ?? undefined, limit: sizeOf(query) }
-  const { list, notice } = await readListForPage(request, search, asked, 'Searching commissions…')
+  const listQuery = { ...amounts, after: query.get('after') ?? undefined, limit: sizeOf(query) }
+  const { list, notice } = await readListForPage(request, search, listQuery, 'Searching commissions…')
   if (!list) return { rest: notice }
   const { data, next } = list
-  const hint = searchedTo(next, { isFull: data.length === asked.limit, zone })
+  const hint = searchedTo(next, { isFull: data.length === listQuery.limit, zone })
   return { rows: data, rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${notice}` }
 }
 
 async function readFile(ctx: PageRequest['ctx'], filter: ListFilter, after: string | undefined) {
-  if (filter.given.order) return { rows: await findOfOrder(ctx, filter), next: undefined }
+  if (filter.values.order) return { rows: await findOfOrder(ctx, filter), next: undefined }
   const amounts = amountQuery(filter)
   if (!amounts) return wholeList(ctx, commissions.list, { ...apiFilter(filter), after }, ({ id }) => id)
   const { data, next } = await search(ctx, { ...amounts, after, limit: ROWS_AT_ONCE })
@@ -220,26 +233,26 @@ async function readFile(ctx: PageRequest['ctx'], filter: ListFilter, after: stri
 
 /** The commissions of an order that is searched by its id or its own name. */
 async function findOfOrder(ctx: PageRequest['ctx'], filter: ListFilter): Promise<Commission[]> {
-  const { order = '' } = filter.given
+  const { order = '' } = filter.values
   const { from: _from, to: _to, ...shared } = apiFilter(filter)
   const { data } = await commissions.list(ctx, { ...shared, externalOrderId: order, page: 1, limit: PAGE_SIZE })
-  const named = (await findByOrderName(ctx, order)).filter(({ id }) => data.every((one) => one.id !== id))
-  return [...data, ...named].filter((one) => matchesAll(one, filter))
+  const named = (await findByOrderName(ctx, order)).filter(({ id }) => data.every((commission) => commission.id !== id))
+  return [...data, ...named].filter((commission) => matchesAll(commission, filter))
 }
 
-function matchesAll(one: Commission, filter: ListFilter): boolean {
-  const { status, affiliateId, currency, given } = filter
+function matchesAll(commission: Commission, filter: ListFilter): boolean {
+  const { status, affiliateId, currency, values } = filter
   const { from, to } = filter.period
-  const { min = one.commissionAmountCents, max = one.commissionAmountCents } = filter
+  const { min = commission.commissionAmountCents, max = commission.commissionAmountCents } = filter
   return (
-    (!status || one.orderStatus === status) &&
-    (!affiliateId || one.affiliateId === affiliateId) &&
-    (!given.programId || one.programId === given.programId) &&
-    (!from || one.happenedAt >= from) &&
-    (!to || one.happenedAt <= to) &&
-    (!currency || one.currency === currency) &&
-    one.commissionAmountCents >= min &&
-    one.commissionAmountCents <= max
+    (!status || commission.orderStatus === status) &&
+    (!affiliateId || commission.affiliateId === affiliateId) &&
+    (!values.programId || commission.programId === values.programId) &&
+    (!from || commission.happenedAt >= from) &&
+    (!to || commission.happenedAt <= to) &&
+    (!currency || commission.currency === currency) &&
+    commission.commissionAmountCents >= min &&
+    commission.commissionAmountCents <= max
   )
 }
 
@@ -260,7 +273,7 @@ function none(filter: ListFilter): Html {
 
 /** The conditions that are set, in a sentence. */
 export function conditionsText(list: ListPage<Commission>, filter: ListFilter): Html {
-  const set = Object.entries(chipsOf(list, filter)).filter(([name]) => filter.given[name])
+  const set = Object.entries(chipsOf(list, filter)).filter(([name]) => filter.values[name])
   return set.length
     ? html`<p>Filter: ${set.map(([, text], index) => html`${index > 0 ? ' · ' : ''}${text}`)}</p>`
     : html``

@@ -40,7 +40,7 @@ async function show(request: PageRequest): Promise<View> {
   const list = await commissionList(request)
   if (!request.isOwner) return showList(request, list)
   const isMany = ({ status }: ListFilter) => status === 'PENDING'
-  const kept = (filter: ListFilter) =>
+  const hiddenFields = (filter: ListFilter) =>
     Object.entries({
       ...paramsOf(filter),
       page: request.query.get('page') ?? '',
@@ -54,8 +54,8 @@ async function show(request: PageRequest): Promise<View> {
       { ...ACTIONS, cell: buttons },
     ],
     actions: (filter, { rows }) => (rows?.length && isMany(filter) ? approveAllLink(filter) : undefined),
-    around: (filter, content) => html`${formOfButtons(request, ROW_FORM, kept(filter))}
-${isMany(filter) ? form(request, `${PATH}/moderate`, html`${kept(filter)}${content}${bulk()}`) : content}`,
+    around: (filter, content) => html`${formOfButtons(request, ROW_FORM, hiddenFields(filter))}
+${isMany(filter) ? form(request, `${PATH}/moderate`, html`${hiddenFields(filter)}${content}${bulk()}`) : content}`,
   })
 }
 
@@ -63,13 +63,13 @@ const bulk =
   (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
 <button name="move" value="approve" class="main">Approve selected</button> <button name="move" value="reject">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
 
-const choice = (one: Commission): Cell =>
-  isAdjustment(one)
+const choice = (commission: Commission): Cell =>
+  isAdjustment(commission)
     ? ''
-    : html`<input type="checkbox" name="ids" value="${one.id}" data-cents="${one.commissionAmountCents}" data-currency="${one.currency}" data-digits="${minorUnitDigits(one.currency)}" aria-label="Select order ${orderNameOf(one)}">`
+    : html`<input type="checkbox" name="ids" value="${commission.id}" data-cents="${commission.commissionAmountCents}" data-currency="${commission.currency}" data-digits="${minorUnitDigits(commission.currency)}" aria-label="Select order ${orderNameOf(commission)}">`
 
-const buttons = (one: Commission): Cell =>
-  isAdjustment(one) ? '' : movesOf(one).map((move) => button(one, move, orderNameOf(one)))
+const buttons = (commission: Commission): Cell =>
+  isAdjustment(commission) ? '' : movesOf(commission).map((move) => button(commission, move, orderNameOf(commission)))
 
 const movesOf = ({ orderStatus }: Commission): Move[] => {
   if (orderStatus === 'PENDING') return ['approve', 'reject']

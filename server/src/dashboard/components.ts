@@ -44,7 +44,7 @@ export function chips(
 /** The number of rows of a tab: of its status, or of all. */
 export function countOf(counts: Map<string, number> | undefined, status: string | undefined): number | undefined {
   if (!counts) return undefined
-  return status === undefined ? [...counts.values()].reduce((sum, one) => sum + one, 0) : (counts.get(status) ?? 0)
+  return status === undefined ? [...counts.values()].reduce((sum, count) => sum + count, 0) : (counts.get(status) ?? 0)
 }
 
 /** Links that filter the same list, with the current one marked. */

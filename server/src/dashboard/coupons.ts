@@ -45,7 +45,7 @@ async function couponPage(request: PageRequest): Promise<ListPage<Coupon>> {
     tabs: {
       label: 'By status of the affiliate',
       values: STATUSES,
-      text: (one) => (one ? nameOf(one) : 'All'),
+      text: (status) => (status ? nameOf(status) : 'All'),
       // Each affiliate has one code.
       counts: () => sizesByStatus(ctx, { list: 'affiliates' }),
     },
@@ -64,11 +64,11 @@ async function couponPage(request: PageRequest): Promise<ListPage<Coupon>> {
       const ids = rows.map(({ affiliateId }) => affiliateId)
       return columns(ctx.shop.currency, rows, { programs, earned: await figuresOf(ctx, ids) })
     },
-    read: ({ given: { code }, status }) => {
+    read: ({ values: { code }, status }) => {
       const query = { ...(code && { code }), ...(status && { status: status as Coupon['affiliateStatus'] }) }
       return numberedRows(request, { path: PATH, list: coupons.list, query })
     },
-    none: ({ given: { code } }) =>
+    none: ({ values: { code } }) =>
       code
         ? empty('No code matches', 'Change or clear the search.', 'search')
         : empty('No codes yet', html`Each <a href="/admin/affiliates">affiliate</a> has one.`, 'coupons'),
@@ -84,8 +84,8 @@ function columns(
   const { orders, revenue, commission } = figureColumns<Coupon>(currency, ({ affiliateId }) => earned.get(affiliateId))
   // Most shops give no discount and have no codes that need a note.
   const optional = [
-    { label: 'Discount', card: 'inline', text: (one: Coupon) => discountOf(one, currency) },
-    { label: 'Notes', kind: 'wide', text: (one: Coupon) => one.warnings.map(({ message }) => message).join(' ') },
+    { label: 'Discount', card: 'inline', text: (coupon: Coupon) => discountOf(coupon, currency) },
+    { label: 'Notes', kind: 'wide', text: (coupon: Coupon) => coupon.warnings.map(({ message }) => message).join(' ') },
   ] as const
   return [
     { label: 'Code', cell: ({ code }) => html`<code>${isolated(code)}</code>` },
@@ -102,7 +102,7 @@ function columns(
     commission,
     ...optional
       .filter(({ text }) => rows.some(text))
-      .map(({ text, ...column }) => ({ ...column, cell: (one: Coupon) => text(one) || '–' })),
+      .map(({ text, ...column }) => ({ ...column, cell: (coupon: Coupon) => text(coupon) || '–' })),
   ]
 }
 
@@ -160,9 +160,9 @@ export async function assignCode({ ctx, form }: PageRequest, affiliateId: string
 async function assign(request: PageRequest) {
   const text = field(request.form, 'affiliate')
   if (!text) throw invalidBody('Enter the affiliate.')
-  const found = await findAffiliates(request, text)
-  if (found.length > 1) throw invalidBody('Several affiliates match. Enter the email address or the current code.')
-  if (!found[0]) throw affiliateNotFound()
-  const { code, affiliateName } = await assignCode(request, found[0].id)
+  const matches = await findAffiliates(request, text)
+  if (matches.length > 1) throw invalidBody('Several affiliates match. Enter the email address or the current code.')
+  if (!matches[0]) throw affiliateNotFound()
+  const { code, affiliateName } = await assignCode(request, matches[0].id)
   return { to: urlWithQuery(PATH, { code }), flash: { text: `Code ${code} assigned to ${affiliateName}.` } }
 }

@@ -80,7 +80,7 @@ async function customerPage(request: PageRequest): Promise<ListPage<Customer>> {
   }
 }
 
-const queryOf = ({ affiliateId, given: { programId, customerId, customerEmail } }: ListFilter) => ({
+const queryOf = ({ affiliateId, values: { programId, customerId, customerEmail } }: ListFilter) => ({
   ...(affiliateId && { affiliateId }),
   ...(programId && { programId }),
   ...(customerId && { customerId }),
@@ -99,7 +99,7 @@ const nameIn = ({ customerId }: Customer): Html | string =>
   customerId === null ? 'Known by email' : isolated(customerId)
 
 /** Addresses are not stored, so a customer without an id has no name. */
-const customerCell = (one: Customer): Html => html`<a href="${PATH}/${one.id ?? ''}">${nameIn(one)}</a>`
+const customerCell = (customer: Customer): Html => html`<a href="${PATH}/${customer.id ?? ''}">${nameIn(customer)}</a>`
 
 /** The columns of a table of customers, and of the file. */
 async function customerColumns(
@@ -117,7 +117,7 @@ async function customerColumns(
   const months: ListColumn<Customer> = {
     label: 'Months left',
     card: 'inline',
-    cell: (one) => monthsLeft(one, now, zone) ?? '–',
+    cell: (customer) => monthsLeft(customer, now, zone) ?? '–',
   }
   return [
     { label: 'Customer', cell: customerCell, file: ({ customerId }) => customerId },
@@ -128,7 +128,7 @@ async function customerColumns(
       cell: ({ affiliateId }) => (affiliateId === null ? '–' : affiliateLink(affiliateId, names.get(affiliateId))),
       file: ({ affiliateId }) => affiliateId && (names.get(affiliateId) ?? null),
     },
-    { label: 'Program', kind: 'name', card: 'bare', cell: (one) => programOf(one) ?? '–', file: programOf },
+    { label: 'Program', kind: 'name', card: 'bare', cell: (customer) => programOf(customer) ?? '–', file: programOf },
     {
       label: 'Bound',
       card: 'bare',
@@ -140,7 +140,7 @@ async function customerColumns(
     { label: 'Bound by', file: ({ boundBy }) => boundBy },
     timeColumn({ label: 'First order', card: 'bare', zone, show: day }, ({ firstOrderAt }) => firstOrderAt),
     countColumn({ label: 'Orders', card: 'lead' }, ({ orders }) => orders),
-    ...(rows.some((one) => monthsLeft(one, now, zone)) ? [months] : []),
+    ...(rows.some((customer) => monthsLeft(customer, now, zone)) ? [months] : []),
     { label: `Commission ends (${zone})`, file: ({ commissionEndsAt }) => timeCell(commissionEndsAt, zone) },
     { label: 'Customer key', file: ({ id }) => id },
     { label: 'Affiliate ID', file: ({ affiliateId }) => affiliateId },
@@ -166,10 +166,10 @@ export function monthsLeft(
 /** The newest customers of an affiliate, for the affiliate's page. */
 export async function customerSection(request: PageRequest, affiliateId: string): Promise<Html> {
   const { query } = request
-  const asked = { affiliateId, ...pageOf(query, 'customers') }
+  const listQuery = { affiliateId, ...pageOf(query, 'customers') }
   const [programs, { list, notice }] = await Promise.all([
     programOptions(request),
-    readListForPage(request, customers.list, asked),
+    readListForPage(request, customers.list, listQuery),
   ])
   const rows = list?.data ?? []
   const columns = (await customerColumns(request, rows, programs)).filter(({ label }) => label !== 'Affiliate')
@@ -180,11 +180,11 @@ ${notice}${list && pager(`/admin/affiliates/${affiliateId}`, query, list.paginat
 
 async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone, query } = request
-  const one = await customers.find(ctx, request.params.id ?? '')
-  const id = one.id ?? ''
+  const customer = await customers.find(ctx, request.params.id ?? '')
+  const id = customer.id ?? ''
   const [programs, names, { list, notice }] = await Promise.all([
     programOptions(request),
-    affiliateNames(ctx, one.affiliateId ? [one.affiliateId] : []),
+    affiliateNames(ctx, customer.affiliateId ? [customer.affiliateId] : []),
     readListForPage(request, customers.listOrderIds, { id, ...pageOf(query) }),
   ])
   const orders = await readOrders(ctx, list?.data ?? [])
@@ -194,35 +194,38 @@ async function show(request: PageRequest): Promise<View> {
     cell: ({ evidence }) => (evidence === null ? '–' : nameOf(evidence)),
   }
   const columns = [...(await orderColumns(request, orders)), evidence]
-  const program = one.programId && new Map(programs).get(one.programId)
+  const program = customer.programId && new Map(programs).get(customer.programId)
   return {
-    title: one.customerId ?? 'Customer known by email',
+    title: customer.customerId ?? 'Customer known by email',
     crumb: { to: PATH, text: 'Customers' },
-    badges: badge(one.affiliateId === null ? 'NOT_BOUND' : 'BOUND'),
+    badges: badge(customer.affiliateId === null ? 'NOT_BOUND' : 'BOUND'),
     subjectId: id,
     actions:
-      isOwner && one.affiliateId !== null
+      isOwner && customer.affiliateId !== null
         ? html`<a class="button danger" href="${PATH}/${id}/unbind">Unbind</a>`
         : undefined,
     body: html`${facts(
       [
-        ['Orders', count(one.orders)],
-        ['First order', one.firstOrderAt === null ? 'none' : day(one.firstOrderAt, zone)],
-        ['Commission', monthsLeft(one, nowIso(ctx), zone)],
-        ['Affiliate', one.affiliateId === null ? 'none' : affiliateLink(one.affiliateId, names.get(one.affiliateId))],
+        ['Orders', count(customer.orders)],
+        ['First order', customer.firstOrderAt === null ? 'none' : day(customer.firstOrderAt, zone)],
+        ['Commission', monthsLeft(customer, nowIso(ctx), zone)],
+        [
+          'Affiliate',
+          customer.affiliateId === null ? 'none' : affiliateLink(customer.affiliateId, names.get(customer.affiliateId)),
+        ],
       ],
       'stats',
     )}
 <section class="card" aria-labelledby="binding"><h2 id="binding">Binding</h2>
-${bindingFacts(request, one, program || one.programId)}</section>
+${bindingFacts(request, customer, program || customer.programId)}</section>
 <h2>Orders</h2>
 ${orders.length ? listTable('Orders', columns, orders) : list && empty('No orders with a commission', 'Orders that an affiliate was credited for appear here.', 'orders')}
 ${notice}${list && pager(`${PATH}/${id}`, query, list.pagination)}`,
   }
 }
 
-function bindingFacts({ isOwner, zone }: PageRequest, one: Customer, program: string | null): Html {
-  const { boundAt, boundBy } = one
+function bindingFacts({ isOwner, zone }: PageRequest, customer: Customer, program: string | null): Html {
+  const { boundAt, boundBy } = customer
   // The record says who bound the customer, and by which evidence.
   const onDay = boundAt === null ? '' : localDate(boundAt, zone)
   const audit = urlWithQuery('/admin/audit', { action: 'customer.bound', from: onDay })
@@ -230,24 +233,24 @@ function bindingFacts({ isOwner, zone }: PageRequest, one: Customer, program: st
     ['Bound', boundAt === null ? 'no' : time(boundAt, '–', zone)],
     ['By', boundBy ? BOUND_BY[boundBy] : undefined],
     ['Evidence', isOwner && boundBy === 'SIGNUP' ? html`<a href="${audit}">Audit log</a>` : undefined],
-    ['Program', program ? html`<a href="/admin/programs/${one.programId}">${isolated(program)}</a>` : undefined],
-    ['Commission until', one.commissionEndsAt ? day(one.commissionEndsAt, zone) : undefined],
-    ['Known since', day(one.createdAt, zone)],
-    ['Key', html`<code>${one.id ?? ''}</code>`],
+    ['Program', program ? html`<a href="/admin/programs/${customer.programId}">${isolated(program)}</a>` : undefined],
+    ['Commission until', customer.commissionEndsAt ? day(customer.commissionEndsAt, zone) : undefined],
+    ['Known since', day(customer.createdAt, zone)],
+    ['Key', html`<code>${customer.id ?? ''}</code>`],
   ])
 }
 
 async function confirmUnbinding(request: PageRequest): Promise<View> {
-  const one = await customers.find(request.ctx, request.params.id ?? '')
-  const to = `${PATH}/${one.id}`
-  const name = one.customerId ?? 'Customer known by email'
+  const customer = await customers.find(request.ctx, request.params.id ?? '')
+  const to = `${PATH}/${customer.id}`
+  const name = customer.customerId ?? 'Customer known by email'
   const body = confirmation(request, {
-    text: html`<p>Later orders of ${nameIn(one)} need other evidence, and a later sign-up, order or import may bind the customer again. Recorded commissions stay.</p>`,
+    text: html`<p>Later orders of ${nameIn(customer)} need other evidence, and a later sign-up, order or import may bind the customer again. Recorded commissions stay.</p>`,
     action: `${to}/unbind`,
     button: 'Unbind customer',
     back: to,
   })
-  return { title: 'Unbind this customer?', crumb: { to, text: name }, subjectId: one.id ?? '', body }
+  return { title: 'Unbind this customer?', crumb: { to, text: name }, subjectId: customer.id ?? '', body }
 }
 
 async function unbind({ ctx, params }: PageRequest) {

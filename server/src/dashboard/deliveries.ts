@@ -40,7 +40,9 @@ export const deliveryRoutes: Route[] = [
 
 async function deliveryPage(request: PageRequest): Promise<ListPage<Delivery>> {
   const { data: subscriptions } = await webhooks.list(request.ctx)
-  const webhookOptions = subscriptions.map((one) => [one.id, visibleUrl(one.url, request.isOwner)] as const)
+  const webhookOptions = subscriptions.map(
+    (subscription) => [subscription.id, visibleUrl(subscription.url, request.isOwner)] as const,
+  )
   return {
     path: PATH,
     title: 'Deliveries',
@@ -49,26 +51,26 @@ async function deliveryPage(request: PageRequest): Promise<ListPage<Delivery>> {
       selectField(request, {
         name: 'status',
         label: 'Status',
-        options: STATUSES.map((one) => [one, nameOf(one)] as const),
+        options: STATUSES.map((statu) => [statu, nameOf(statu)] as const),
       }),
       selectField(request, {
         name: 'event',
         label: 'Event',
-        options: EVENT_NAMES.map((one) => [one, one] as const),
+        options: EVENT_NAMES.map((eventName) => [eventName, eventName] as const),
         isOpen: true,
       }),
       selectField(request, { name: 'subscriptionId', label: 'Webhook', options: webhookOptions, isOpen: true }),
     ],
     columns: () => columns(request, new Map(webhookOptions)),
-    read: ({ given }) => numberedRows(request, { path: PATH, list: deliveries.list, query: given }),
-    none: ({ given }) =>
-      Object.keys(given).length
+    read: ({ values }) => numberedRows(request, { path: PATH, list: deliveries.list, query: values }),
+    none: ({ values }) =>
+      Object.keys(values).length
         ? NO_MATCH
         : empty(
             'No deliveries',
             html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`,
           ),
-    actions: ({ given }, { total = 0 }) => redeliverThese(subscriptions, given, total),
+    actions: ({ values }, { total = 0 }) => redeliverThese(subscriptions, values, total),
   }
 }
 
@@ -82,14 +84,18 @@ const columns = (request: PageRequest, urls: Map<string, string>): ListColumn<De
     label: 'Webhook',
     kind: 'name',
     card: 'bare',
-    cell: (one) => urls.get(one.subscriptionId) ?? html`<em>removed</em>`,
+    cell: (delivery) => urls.get(delivery.subscriptionId) ?? html`<em>removed</em>`,
   },
   timeColumn({ label: 'Created', card: 'bare', zone: request.zone }, ({ createdAt }) => createdAt),
   { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
-  { label: 'Response', card: 'bare', cell: (one) => responseOf(one, request.zone) },
+  { label: 'Response', card: 'bare', cell: (delivery) => responseOf(delivery, request.zone) },
   countColumn({ label: 'Attempts', card: 'inline' }, ({ attempts }) => attempts),
   { label: 'Duration', kind: 'number', card: 'inline', cell: durationOf },
-  { ...ACTIONS, cell: (one) => (one.status !== 'PENDING' && urls.has(one.subscriptionId) ? again(request, one) : '') },
+  {
+    ...ACTIONS,
+    cell: (delivery) =>
+      delivery.status !== 'PENDING' && urls.has(delivery.subscriptionId) ? again(request, delivery) : '',
+  },
 ]
 
 const again = (request: PageRequest, { id, status, event, createdAt }: Delivery): Html =>
@@ -117,21 +123,21 @@ function redeliverThese(subscriptions: Subscription[], filter: FilterValues, tot
 async function previewMany(request: PageRequest): Promise<View> {
   const { ctx, query, isOwner, zone } = request
   const subscriptionId = field(query, 'subscriptionId') ?? ''
-  const sent = { ...redeliverableOf(request, query), to: toInstant(field(query, 'to'), zone) ?? nowIso(ctx) }
-  const body = validateBody('redeliverMany', { ...sent, dryRun: true })
-  const { value: found } = await readForPage(request.ctx, {
+  const input = { ...redeliverableOf(request, query), to: toInstant(field(query, 'to'), zone) ?? nowIso(ctx) }
+  const body = validateBody('redeliverMany', { ...input, dryRun: true })
+  const { value: preview } = await readForPage(request.ctx, {
     key: ['redeliver', subscriptionId, redeliverableOf(request, query), field(query, 'to')],
     cost: rowsOf({ list: 'deliveries' }),
-    read: (own) => deliveries.redeliverMany(own, subscriptionId, body),
+    read: (readCtx) => deliveries.redeliverMany(readCtx, subscriptionId, body),
   })
   const { data: subscriptions } = await webhooks.list(ctx)
   const url = visibleUrl(subscriptions.find(({ id }) => id === subscriptionId)?.url ?? '', isOwner)
-  const back = urlWithQuery(PATH, { subscriptionId, status: sent.status, event: sent.event })
+  const back = urlWithQuery(PATH, { subscriptionId, status: input.status, event: input.event })
   const lead = `Finished deliveries of one webhook, in any period. Times are in ${zone}.`
   const view = { title: 'Redeliver in bulk', crumb: { to: back, text: 'Deliveries' }, lead }
   const period = periodForm(request, subscriptionId)
-  if (!found) return { ...view, body: loadingNotice('Counting matching deliveries…') }
-  const { remaining } = found
+  if (!preview) return { ...view, body: loadingNotice('Counting matching deliveries…') }
+  const { remaining } = preview
   if (remaining === 0)
     return {
       ...view,
@@ -141,16 +147,16 @@ async function previewMany(request: PageRequest): Promise<View> {
       )}`,
     }
   const words = counted(remaining, 'delivery', 'deliveries')
-  const what = sent.event ? html` of <code>${sent.event}</code>` : ''
-  const since = field(query, 'from') ? html`created from ${time(sent.from, '–', zone)} to` : html`created before`
+  const what = input.event ? html` of <code>${input.event}</code>` : ''
+  const since = field(query, 'from') ? html`created from ${time(input.from, '–', zone)} to` : html`created before`
   return {
     ...view,
     body: html`${period}<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${words}</h2>
-<p>${nameOf(sent.status)} deliveries${what} to <strong class="break">${url}</strong>, ${since} ${time(sent.to, '–', zone)}. Only the latest delivery of each event is sent again, with the same bytes and <code>webhook-id</code>.</p>
+<p>${nameOf(input.status)} deliveries${what} to <strong class="break">${url}</strong>, ${since} ${time(input.to, '–', zone)}. Only the latest delivery of each event is sent again, with the same bytes and <code>webhook-id</code>.</p>
 ${form(
   request,
   `${PATH}/redeliver`,
-  html`${Object.entries({ ...sent, subscriptionId }).map(([name, value]) => hidden(name, value ?? ''))}
+  html`${Object.entries({ ...input, subscriptionId }).map(([name, value]) => hidden(name, value ?? ''))}
 <button class="main">Redeliver ${words}</button> <a class="button" href="${back}">Back</a>`,
   'row',
 )}</section>`,
@@ -159,21 +165,21 @@ ${form(
 
 const periodForm = (request: PageRequest, subscriptionId: string): Html => {
   const { query } = request
-  const kept = { subscriptionId, status: query.get('status') ?? 'FAILED', event: query.get('event') ?? '' }
+  const hiddenFields = { subscriptionId, status: query.get('status') ?? 'FAILED', event: query.get('event') ?? '' }
   const at = (name: string, label: string) =>
     input(request, { name, label, type: 'datetime-local', value: query.get(name) ?? '', maxlength: 30 })
-  return html`<form class="filters" method="get" action="${PATH}/redeliver" aria-label="Period">${Object.entries(kept).map(([name, value]) => hidden(name, value))}
+  return html`<form class="filters" method="get" action="${PATH}/redeliver" aria-label="Period">${Object.entries(hiddenFields).map(([name, value]) => hidden(name, value))}
 ${at('from', 'Created from')}
 ${at('to', 'To')}
 <div class="row"><button>Update</button></div></form>`
 }
 
 /** Without a first instant, all deliveries that are kept. */
-const redeliverableOf = ({ ctx, zone }: PageRequest, given: URLSearchParams) => {
-  const event = field(given, 'event')
+const redeliverableOf = ({ ctx, zone }: PageRequest, params: URLSearchParams) => {
+  const event = field(params, 'event')
   return {
-    from: toInstant(field(given, 'from'), zone) ?? ctx.shop.createdAt,
-    status: given.get('status') ?? 'FAILED',
+    from: toInstant(field(params, 'from'), zone) ?? ctx.shop.createdAt,
+    status: params.get('status') ?? 'FAILED',
     ...(event && { event }),
   }
 }
@@ -190,8 +196,12 @@ async function redeliverMany(request: PageRequest) {
   const { ctx, form, zone } = request
   const subscriptionId = field(form, 'subscriptionId') ?? ''
   const to = toInstant(field(form, 'to'), zone)
-  const sent = { ...redeliverableOf(request, form), ...(to && { to }) }
-  const { queued, remaining } = await deliveries.redeliverMany(ctx, subscriptionId, validateBody('redeliverMany', sent))
+  const input = { ...redeliverableOf(request, form), ...(to && { to }) }
+  const { queued, remaining } = await deliveries.redeliverMany(
+    ctx,
+    subscriptionId,
+    validateBody('redeliverMany', input),
+  )
   const words = counted(queued, 'delivery', 'deliveries')
   const more = remaining > 0 ? ` ${remaining} more match. Repeat to queue them.` : ''
   return { to: urlWithQuery(PATH, { subscriptionId }), flash: { text: `${words} queued for redelivery.${more}` } }

@@ -107,7 +107,7 @@ const columns = ({ zone, isOwner }: PageRequest, webhooks: Map<string, Subscript
     cell: ({ subscriptionId }) => urlOf(webhooks.get(subscriptionId), isOwner),
   },
   { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
-  { label: 'Response', card: 'bare', cell: (one) => responseOf(one, zone) },
+  { label: 'Response', card: 'bare', cell: (delivery) => responseOf(delivery, zone) },
   countColumn({ label: 'Attempts', card: 'inline' }, ({ attempts }) => attempts),
   { label: 'Duration', kind: 'number', card: 'inline', cell: durationOf },
 ]

@@ -157,7 +157,7 @@ export function limitsOf(id: OperationId, path: string, method?: string) {
   let schema = bodySchemas.get(id) ?? {}
   for (const name of path.split('.')) {
     const all = alternativesOf(schema).map(({ object }) => object.properties ?? {})
-    const properties = all.find((one) => name in one && (!method || one.method?.const === method))
+    const properties = all.find((candidate) => name in candidate && (!method || candidate.method?.const === method))
     schema = nonNull(properties![name]!)
   }
   const { minimum: min, maximum: max, maxLength: maxlength, pattern } = schema
@@ -178,9 +178,9 @@ const hintOf = (id: string, hint: Html | string | undefined): Html =>
 type Sent = Pick<PageRequest, 'form' | 'problem' | 'formProblem'>
 
 /** The attributes that connect an input with its hints and its problem, and the problem itself. */
-function problemOf(sent: Sent, { name, label, field = name, id = name }: Input, hints: string[]) {
+function problemOf(submitted: Sent, { name, label, field = name, id = name }: Input, hints: string[]) {
   // Another form of the page may have a field of this name.
-  const problem = sent.form.has(name) ? sent.formProblem : sent.problem
+  const problem = submitted.form.has(name) ? submitted.formProblem : submitted.problem
   const text = problem?.under(field, label)
   const about = [...(text ? [`${id}-problem`] : []), ...hints].join(' ')
   return {
@@ -190,13 +190,17 @@ function problemOf(sent: Sent, { name, label, field = name, id = name }: Input, 
 }
 
 /** Renders a labeled input with an optional hint, and the problem of its field. */
-export const input = (sent: Sent, given: Input): Html => {
-  const { name, label, suffix = '', hint, id = name, type = 'text', required = false, placeholder = '' } = given
-  const { value = (type !== 'password' && sent.form.get(name)) || '', autocomplete = 'off', maxlength = 500 } = given
-  const { attributes, reason } = problemOf(sent, given, hint ? [`${id}-hint`] : [])
+export const input = (submitted: Sent, field: Input): Html => {
+  const { name, label, suffix = '', hint, id = name, type = 'text', required = false, placeholder = '' } = field
+  const {
+    value = (type !== 'password' && submitted.form.get(name)) || '',
+    autocomplete = 'off',
+    maxlength = 500,
+  } = field
+  const { attributes, reason } = problemOf(submitted, field, hint ? [`${id}-hint`] : [])
   return html`<div class="field"><label for="${id}">${label}${suffix}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${limitAttributes(given)}${required ? html` required` : ''}${attributes}${given.choices ? html` list="${`${id}-choices`}"` : ''}>
-${given.choices ? html`<datalist id="${`${id}-choices`}">${given.choices.map((one) => html`<option value="${one}"></option>`)}</datalist>` : ''}${reason}${hintOf(id, hint)}</div>`
+<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${limitAttributes(field)}${required ? html` required` : ''}${attributes}${field.choices ? html` list="${`${id}-choices`}"` : ''}>
+${field.choices ? html`<datalist id="${`${id}-choices`}">${field.choices.map((choice) => html`<option value="${choice}"></option>`)}</datalist>` : ''}${reason}${hintOf(id, hint)}</div>`
 }
 
 const limitAttributes = ({ type, min, max, pattern }: Input): Html =>
@@ -205,9 +209,9 @@ const limitAttributes = ({ type, min, max, pattern }: Input): Html =>
     : html`${pattern && type !== 'email' ? html` pattern="${pattern}"` : ''}`
 
 /** Renders a labeled text of several lines. */
-export const textarea = (sent: Sent, given: Input): Html => {
-  const { name, label, hint, id = name, value = sent.form.get(name) ?? '', maxlength = 5000 } = given
-  const { attributes, reason } = problemOf(sent, given, hint ? [`${id}-hint`] : [])
+export const textarea = (submitted: Sent, field: Input): Html => {
+  const { name, label, hint, id = name, value = submitted.form.get(name) ?? '', maxlength = 5000 } = field
+  const { attributes, reason } = problemOf(submitted, field, hint ? [`${id}-hint`] : [])
   return html`<div class="field"><label for="${id}">${label}</label>
 <textarea id="${id}" name="${name}" maxlength="${maxlength}"${attributes}>${value}</textarea>
 ${reason}${hintOf(id, hint)}</div>`
@@ -215,10 +219,10 @@ ${reason}${hintOf(id, hint)}</div>`
 
 /** Renders the field of a code. The script validates the code while typing; the server validates it again. */
 export const codeInput = (
-  sent: Sent,
+  submitted: Sent,
   { id, value, label = 'Code' }: { id: string; value: string; label?: string },
 ): Html => {
-  const { attributes, reason } = problemOf(sent, { name: 'code', label, id }, [`${id}-hint`, `${id}-check`])
+  const { attributes, reason } = problemOf(submitted, { name: 'code', label, id }, [`${id}-hint`, `${id}-check`])
   return html`<div class="field"><label for="${id}">${label}</label>
 <input id="${id}" name="code" value="${value}" maxlength="60" autocomplete="off" spellcheck="false" data-code="${`${id}-check`}"${attributes}>
 ${reason}<p class="hint" id="${id}-hint">${CODE_RULE}</p><p class="hint bad-text" id="${id}-check" aria-live="polite"></p></div>`
@@ -246,13 +250,13 @@ const RANDOM_PART = /^[0-9A-HJKMNP-TV-Z]{26}$/
  * @throws ApiError 409 `concurrent_change` when it was created before, and whatever `create` throws.
  */
 export async function createOnce<T>(
-  { ctx, form: sent }: PageRequest,
+  { ctx, form: submitted }: PageRequest,
   { prefix, made }: { prefix: IdPrefix; made: string },
   create: (ctx: OwnerContext) => Promise<T>,
 ): Promise<T> {
-  const [sentPrefix, random = '', ...more] = (sent.get('newId') ?? '').split('_')
+  const [sentPrefix, random = '', ...more] = (submitted.get('newId') ?? '').split('_')
   if (sentPrefix !== prefix || more.length > 0 || !RANDOM_PART.test(random)) return create(ctx)
-  const newId: typeof ctx.newId = (one) => (one === prefix ? `${prefix}_${random}` : ctx.newId(one))
+  const newId: typeof ctx.newId = (idPrefix) => (idPrefix === prefix ? `${prefix}_${random}` : ctx.newId(idPrefix))
   return create({ ...ctx, newId }).catch((error) => {
     // The only other one with this id is the one that the form created.
     throw error instanceof ApiError && error.code === 'concurrent_change' ? conflict(error.code, made) : error

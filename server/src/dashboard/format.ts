@@ -66,8 +66,8 @@ export function monthText(month: string): string {
 export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** A count with its noun: `1 order`, `2 orders`. */
-export const counted = (value: number, one: string, many = `${one}s`): string =>
-  `${count(value)} ${value === 1 ? one : many}`
+export const counted = (value: number, singular: string, many = `${singular}s`): string =>
+  `${count(value)} ${value === 1 ? singular : many}`
 
 /** A rate of a program without what it is of: `16%`, or `5.00 USD`. */
 export const shortRate = (commissionType: string, rate: number, currency: string): string =>

@@ -34,10 +34,10 @@ export const journeyRoutes: Route[] = [
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const affiliateId = field(query, 'affiliateId')
-  const given = filterValues(query, FILTERS)
-  const isSubmitted = Boolean(affiliateId) || Object.keys(given).length > 0
+  const values = filterValues(query, FILTERS)
+  const isSubmitted = Boolean(affiliateId) || Object.keys(values).length > 0
   // Links name an affiliate by id, which needs no search.
-  const named = affiliateId && !given.affiliate ? await affiliateNames(ctx, [affiliateId]) : undefined
+  const named = affiliateId && !values.affiliate ? await affiliateNames(ctx, [affiliateId]) : undefined
   return {
     title: 'Journeys',
     skipAudit: !isSubmitted,
@@ -52,24 +52,24 @@ ${filterInput(request, { name: 'order', label: 'Order', placeholder: '#1001', ma
 ${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'name, email or code', maxlength: 320, ...(named && { value: named.get(affiliateId ?? '') ?? '' }) })}
 ${filterInput(request, { name: 'sessionId', label: 'Session ID', maxlength: 255 })}`,
     })}
-${isSubmitted ? await found(request, given, affiliateId) : empty('Whose activity?', 'Enter a customer, an order, an affiliate, or a session.', 'journeys')}`,
+${isSubmitted ? await found(request, values, affiliateId) : empty('Whose activity?', 'Enter a customer, an order, an affiliate, or a session.', 'journeys')}`,
   }
 }
 
 /** The activity of what was typed, or why there is none. */
-async function found(request: PageRequest, given: FilterValues, affiliateId: string | undefined): Promise<Html> {
+async function found(request: PageRequest, values: FilterValues, affiliateId: string | undefined): Promise<Html> {
   if (request.problem) return html``
-  const filter = await readAffiliate(request, given)
+  const filter = await readAffiliate(request, values)
   if (filter.isSearching) return loadingNotice('Searching for the affiliate…')
-  if (filter.affiliate && filter.matches.length !== 1) return affiliateNotice(PATH, filter, given)
+  if (filter.affiliate && filter.matches.length !== 1) return affiliateNotice(PATH, filter, values)
   const who = {
-    customerEmail: given.customerEmail,
-    sessionId: given.sessionId,
+    customerEmail: values.customerEmail,
+    sessionId: values.sessionId,
     affiliateId: filter.affiliateId ?? affiliateId,
   }
-  if (!given.order) return timeline(request, who)
-  const [order] = await orders.findReported(request.ctx, given.order, 1)
-  if (!order) return html`<p class="notice wait" role="status">No order matches ${isolated(given.order)}.</p>`
+  if (!values.order) return timeline(request, who)
+  const [order] = await orders.findReported(request.ctx, values.order, 1)
+  if (!order) return html`<p class="notice wait" role="status">No order matches ${isolated(values.order)}.</p>`
   const visitor = await orders.findVisitor(request.ctx, order.orderId)
   const link = html`<a href="${urlWithQuery('/admin/orders', { id: order.orderId })}">${isolated(order.name)}</a>`
   if (!visitor.customerEmail && !visitor.sessionId)
@@ -105,7 +105,12 @@ async function timeline(request: PageRequest, who: Partial<Parameters<typeof jou
       entries.flatMap(({ orderId }) => orderId ?? []),
     ),
   ])
-  const shown = { names, orders: new Map(reported.map((one) => [one.orderId, one])), zone, currency: ctx.shop.currency }
+  const shown = {
+    names,
+    orders: new Map(reported.map((order) => [order.orderId, order])),
+    zone,
+    currency: ctx.shop.currency,
+  }
   return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} entries` : `${total} ${total === 1 ? 'entry' : 'entries'}`}, oldest first.</p>
 <ol class="timeline">${entries.map((entry) => step(entry, shown))}</ol>${notice}`
 }

@@ -12,12 +12,12 @@ const LEVELS: readonly Level[] = ['none', 'read', 'write']
 
 /** The resources of the scopes in openapi.yaml. */
 const RESOURCES: readonly Resource[] = [...new Set(SCOPES.map((scope) => scope.split(':')[0] ?? ''))].map((name) => {
-  const own = SCOPES.filter((scope) => scope.startsWith(`${name}:`))
-  const [read, write] = ['read', 'write'].map((level) => own.filter((scope) => scope.endsWith(`:${level}`)))
+  const resourceScopes = SCOPES.filter((scope) => scope.startsWith(`${name}:`))
+  const [read, write] = ['read', 'write'].map((level) => resourceScopes.filter((scope) => scope.endsWith(`:${level}`)))
   const levels: [Level, readonly string[]][] = [
     ['none', []],
     ['read', read ?? []],
-    ['write', write?.length ? own : []],
+    ['write', write?.length ? resourceScopes : []],
   ]
   return [name, new Map(levels.filter(([level, scopes]) => level === 'none' || scopes.length > 0))]
 })
@@ -39,8 +39,8 @@ const fieldOf = (resource: string): string => `access-${resource}`
 export function accessText(scopes: readonly string[]): string {
   if (scopes.length === SCOPES.length) return 'Everything'
   return RESOURCES.flatMap(([name]) => {
-    const own = scopes.filter((scope) => scope.startsWith(`${name}:`))
-    const highest = own.find((scope) => scope.endsWith(':write')) ?? own[0]
+    const resourceScopes = scopes.filter((scope) => scope.startsWith(`${name}:`))
+    const highest = resourceScopes.find((scope) => scope.endsWith(':write')) ?? resourceScopes[0]
     return highest ? [`${nameOf(name)}: ${highest.split(':')[1]}`] : []
   }).join(', ')
 }
@@ -56,14 +56,16 @@ export function accessFields(path: string, form: URLSearchParams, preset: string
   const levelOf = ([name, levels]: Resource): Level => {
     if (form.size > 0) return (form.get(fieldOf(name)) ?? 'none') as Level
     if (!needs) return 'none'
-    const own = SCOPES.filter((scope) => scope.startsWith(`${name}:`) && needs(scope))
+    const resourceScopes = SCOPES.filter((scope) => scope.startsWith(`${name}:`) && needs(scope))
     return (
-      [...levels].findLast(([level]) => level !== 'none' && own.some((scope) => scope.endsWith(level)))?.[0] ?? 'none'
+      [...levels].findLast(
+        ([level]) => level !== 'none' && resourceScopes.some((scope) => scope.endsWith(level)),
+      )?.[0] ?? 'none'
     )
   }
   return html`<fieldset class="access"><legend>What the key may do</legend>
 <p class="hint">Start from ${PRESETS.map(([name, text], index) => html`${index > 0 ? '; ' : ''}<a href="${urlWithQuery(path, { preset: name.toLowerCase() })}#create"${name.toLowerCase() === preset ? html` aria-current="true"` : ''}>${name}</a>, which ${text}`)}. Write includes read.</p>
-${RESOURCES.map((one) => row(one, levelOf(one)))}</fieldset>`
+${RESOURCES.map((resource) => row(resource, levelOf(resource)))}</fieldset>`
 }
 
 /** The label of a new key that is opened with a preset. */

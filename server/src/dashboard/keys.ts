@@ -85,13 +85,13 @@ const MADE =
 
 async function create(request: PageRequest) {
   const { form } = request
-  const sent = {
+  const input = {
     label: form.get('label')?.trim() ?? '',
     scopes: chosenScopes(form),
     expiresAt: field(form, 'expiresAt'),
   }
-  if (sent.scopes.length === 0) throw invalidBody('Choose at least one resource that the key may read or write.')
-  const body = validateBody('createKey', sent)
+  if (input.scopes.length === 0) throw invalidBody('Choose at least one resource that the key may read or write.')
+  const body = validateBody('createKey', input)
   const { label, secret } = await createOnce(request, { prefix: 'key', made: MADE }, (ctx) => keys.create(ctx, body))
   const text = `Key “${label}” created. Copy its secret now; it is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'Secret of the key', value: secret } } }
@@ -106,11 +106,11 @@ const OVERLAPS = [
 ] as const
 
 async function rotate({ ctx, params, form, zone }: PageRequest) {
-  const sent = { overlapSeconds: Number(form.get('overlapSeconds') ?? 0) }
+  const body = { overlapSeconds: Number(form.get('overlapSeconds') ?? 0) }
   const { label, secret, previousSecretUntil } = await keys.rotate(
     ctx,
     params.id ?? '',
-    validateBody('rotateKey', sent),
+    validateBody('rotateKey', body),
   )
   const old = previousSecretUntil ? `works until ${timeText(previousSecretUntil, zone)}` : 'no longer works'
   const text = `New secret for “${label}” created. Copy it now; it is shown only once. The old secret ${old}.`

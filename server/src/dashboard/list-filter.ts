@@ -20,10 +20,10 @@ import { urlWithQuery } from './url.ts'
 /** The filters of a list that are set, as in its address. */
 export type FilterValues = Record<string, string>
 
-export const filterValues = (sent: URLSearchParams, names: readonly string[]): FilterValues =>
+export const filterValues = (query: URLSearchParams, names: readonly string[]): FilterValues =>
   Object.fromEntries(
     names.flatMap((name) => {
-      const text = field(sent, name)
+      const text = field(query, name)
       return text ? [[name, text]] : []
     }),
   )
@@ -38,7 +38,7 @@ export interface FilterField {
   fixed?: string | undefined
   input: Html
   /** Each condition that is set as text, by its parameter. */
-  chips?: (filter: AffiliateFilter & { given: FilterValues }) => Record<string, Html>
+  chips?: (filter: AffiliateFilter & { values: FilterValues }) => Record<string, Html>
   /** Behind a button. */
   isRare?: boolean
   /** Has links to the list of a month. */
@@ -49,12 +49,12 @@ export interface FilterField {
 export const rare = (field: FilterField): FilterField => ({ ...field, isRare: true })
 
 /** @param name of the condition, before what was typed */
-export const textField = (request: PageRequest, given: Input & { chip: string }): FilterField => {
-  const { chip, ...options } = given
+export const textField = (request: PageRequest, field: Input & { chip: string }): FilterField => {
+  const { chip, ...options } = field
   return {
-    names: [given.name],
+    names: [field.name],
     input: filterInput(request, options),
-    chips: (filter) => ({ [given.name]: html`${chip} ${isolated(filter.given[given.name] ?? '')}` }),
+    chips: (filter) => ({ [field.name]: html`${chip} ${isolated(filter.values[field.name] ?? '')}` }),
   }
 }
 
@@ -72,10 +72,10 @@ export const selectField = (
   }: { name: string; label: string; options: Options; any?: string; isOpen?: boolean },
 ): FilterField => {
   const value = field(form.size ? form : query, name) ?? ''
-  const text = options.find(([one]) => one === value)?.[1] ?? value
+  const text = options.find(([option]) => option === value)?.[1] ?? value
   return {
     names: [name],
-    ...(!isOpen && { values: options.map(([one]) => one) }),
+    ...(!isOpen && { values: options.map(([option]) => option) }),
     input: select(name, label, [['', any], ...options], value),
     chips: () => ({ [name]: html`${label} ${isolated(text)}` }),
   }
@@ -95,7 +95,7 @@ export const affiliateField = (request: PageRequest): FilterField => ({
 export const daysField = (request: PageRequest): FilterField => ({
   names: ['from', 'to'],
   input: dateInputs(request),
-  chips: ({ given: { from, to } }) => ({
+  chips: ({ values: { from, to } }) => ({
     from: html`From ${isolated(dayOr(from))}`,
     to: html`To ${isolated(dayOr(to))}`,
   }),
@@ -104,14 +104,14 @@ export const daysField = (request: PageRequest): FilterField => ({
 
 /** @param amount what is compared: `Commission`, and in the middle of a label */
 export const amountsField = (request: PageRequest, amount: string, inLabel: string): FilterField => {
-  const own = request.ctx.shop.currency
+  const shopCurrency = request.ctx.shop.currency
   return {
     names: ['min', 'max', 'currency'],
-    input: html`${filterInput(request, { name: 'min', label: `Minimum ${inLabel}`, placeholder: typedAmount(1000, own), maxlength: 20 })}
+    input: html`${filterInput(request, { name: 'min', label: `Minimum ${inLabel}`, placeholder: typedAmount(1000, shopCurrency), maxlength: 20 })}
 ${filterInput(request, { name: 'max', label: `Maximum ${inLabel}`, maxlength: 20 })}
 ${currencyField(request).input}`,
     chips: (filter) => {
-      const { min, max, currency = own } = filter.given
+      const { min, max, currency = shopCurrency } = filter.values
       return {
         min: html`${amount} at least ${isolated(amountOr(min, currency))}`,
         max: html`${amount} at most ${isolated(amountOr(max, currency))}`,
@@ -129,7 +129,7 @@ export const currencyField = (request: PageRequest): FilterField => ({
     placeholder: request.ctx.shop.currency,
     maxlength: 3,
   }),
-  chips: ({ given }) => ({ currency: html`Currency ${isolated(given.currency?.toUpperCase() ?? '')}` }),
+  chips: ({ values }) => ({ currency: html`Currency ${isolated(values.currency?.toUpperCase() ?? '')}` }),
 })
 
 /** The first and the last instant of a typed day. Other text is left to the validation of the API. */
@@ -149,10 +149,10 @@ export interface Period {
  *
  * @throws ApiError 400 for a text that is not a day, or an end before the start.
  */
-export function readPeriod({ zone, problem }: PageRequest, given: FilterValues): Period {
+export function readPeriod({ zone, problem }: PageRequest, values: FilterValues): Period {
   if (problem) return {}
-  const from = parseQueryInstant('from', given.from && firstInstantOf(given.from, zone))
-  const to = parseQueryInstant('to', given.to && lastInstantOf(given.to, zone))
+  const from = parseQueryInstant('from', values.from && firstInstantOf(values.from, zone))
+  const to = parseQueryInstant('to', values.to && lastInstantOf(values.to, zone))
   if (from && to && to < from) throw invalidField('period_invalid', 'to', 'must not be before the first day.')
   return { ...(from && { from }), ...(to && { to }) }
 }
@@ -168,20 +168,20 @@ export interface Amounts {
  *
  * @throws ApiError 400 for what is not an amount or a currency: without it, the filter would match more.
  */
-export function readAmounts({ ctx, problem }: PageRequest, given: FilterValues): Amounts {
-  const own = given.min || given.max ? ctx.shop.currency : undefined
-  const currency = given.currency?.toUpperCase() ?? own
+export function readAmounts({ ctx, problem }: PageRequest, values: FilterValues): Amounts {
+  const shopCurrency = values.min || values.max ? ctx.shop.currency : undefined
+  const currency = values.currency?.toUpperCase() ?? shopCurrency
   if (problem || currency === undefined) return { currency, min: undefined, max: undefined }
   if (!isCurrency(currency))
     throw invalidField('invalid_parameter', 'currency', 'must be a currency of ISO 4217, such as USD.')
-  const [min, max] = ['min', 'max'].map((name) => requireAmount(given, name, currency))
+  const [min, max] = ['min', 'max'].map((name) => requireAmount(values, name, currency))
   if (min !== undefined && max !== undefined && max < min)
     throw invalidField('invalid_parameter', 'max', 'must not be less than the minimum.')
   return { currency, min, max }
 }
 
-function requireAmount(given: FilterValues, name: string, currency: string): number | undefined {
-  const text = given[name]
+function requireAmount(values: FilterValues, name: string, currency: string): number | undefined {
+  const text = values[name]
   if (!text) return undefined
   const cents = typedCents(text, currency)
   if (cents === undefined)
@@ -207,7 +207,7 @@ export async function readAffiliate(request: PageRequest, { affiliate }: FilterV
   const { value } = await readForPage(request.ctx, {
     key: ['affiliate', affiliate],
     cost: request.form.size ? undefined : rowsOf({ list: 'affiliates' }),
-    read: (own) => findAffiliates({ ...request, ctx: own }, affiliate),
+    read: (readCtx) => findAffiliates({ ...request, ctx: readCtx }, affiliate),
   })
   const matches = value ?? []
   const affiliateId = matches.length === 1 ? matches[0]?.id : 'none'
@@ -222,22 +222,22 @@ export const affiliateChip = ({ affiliate, matches }: AffiliateFilter): Html =>
 export function affiliateNotice(
   path: string,
   { affiliate, matches, isSearching }: AffiliateFilter,
-  given: FilterValues,
+  values: FilterValues,
 ): Html {
   if (!affiliate || matches.length === 1 || isSearching) return html``
   if (matches.length === 0)
     return html`<p class="notice wait" role="status">No affiliate matches ${isolated(affiliate)}.</p>`
   return html`<p class="notice wait" role="status">Several affiliates match ${isolated(affiliate)}. Choose one: ${matches.map(
     ({ id, name }, index) =>
-      html`${index > 0 ? ', ' : ''}<a href="${urlWithQuery(path, { ...given, affiliate: id })}">${isolated(name)}</a>`,
+      html`${index > 0 ? ', ' : ''}<a href="${urlWithQuery(path, { ...values, affiliate: id })}">${isolated(name)}</a>`,
   )}</p>`
 }
 
 /** An input of a filter with what was sent, marked if it was rejected. */
-export const filterInput = (request: PageRequest, given: Input): Html =>
+export const filterInput = (request: PageRequest, field: Input): Html =>
   input(request, {
-    value: (request.form.size ? request.form : request.query).get(given.name)?.trim() ?? '',
-    ...given,
+    value: (request.form.size ? request.form : request.query).get(field.name)?.trim() ?? '',
+    ...field,
   })
 
 interface FilterFields {
@@ -253,8 +253,8 @@ interface FilterFields {
 }
 
 /** The form above a list. A rejected filter is shown again, with the reason. */
-export function filterForm({ problem, query }: PageRequest, given: FilterFields): Html {
-  const { path, fields, more, button = 'Filter', label, isMain } = given
+export function filterForm({ problem, query }: PageRequest, filterFields: FilterFields): Html {
+  const { path, fields, more, button = 'Filter', label, isMain } = filterFields
   const isBehind = problem?.field !== undefined && more?.names.includes(problem.field)
   return html`<form class="filters" method="get" action="${path}"${label ? '' : html` role="search"`} aria-label="${label ?? 'Filter'}">
 ${sizeOf(query) === PAGE_SIZE ? '' : hidden('size', String(sizeOf(query)))}${fields}
@@ -267,13 +267,13 @@ export const dateInputs = (request: PageRequest): Html =>
 ${filterInput(request, { name: 'to', label: 'To', type: 'date', maxlength: 10 })}`
 
 /** Links to the list of this month and of the one before, by days of the shop. */
-export function monthLinks({ ctx, query, zone }: PageRequest, path: string, given: FilterValues): Html {
+export function monthLinks({ ctx, query, zone }: PageRequest, path: string, values: FilterValues): Html {
   const now = nowIso(ctx)
   const months = { 'This month': localDate(now, zone).slice(0, 7), 'Last month': lastMonth(now, zone) }
   const links = Object.entries(months).map(([text, month]) => {
     const { first: from, last: to } = daysOfMonth(month)
-    const isCurrent = given.from === from && given.to === to
-    return { to: urlWithQuery(path, { ...given, from, to, size: query.get('size') ?? undefined }), text, isCurrent }
+    const isCurrent = values.from === from && values.to === to
+    return { to: urlWithQuery(path, { ...values, from, to, size: query.get('size') ?? undefined }), text, isCurrent }
   })
   return html`<div class="toolbar">${tabs('Month', links, 'segments')}</div>`
 }

@@ -29,7 +29,7 @@ import { urlWithQuery } from './url.ts'
 export interface ListFilter extends AffiliateFilter, Amounts {
   period: Period
   /** The parameters that are set. */
-  given: FilterValues
+  values: FilterValues
   tab: string | undefined
   /** The status of the tab; undefined for all rows. */
   status: string | undefined
@@ -100,20 +100,20 @@ export async function readFilter<Row>(
 ): Promise<ListFilter> {
   const status = { names: ['status'], values: tabs?.values ?? [] }
   const fields: Pick<FilterField, 'names' | 'values' | 'fixed'>[] = tabs ? [status, ...filters] : [...filters]
-  const given = filterValues(
+  const params = filterValues(
     sentBy(request),
     fields.flatMap(({ names }) => names),
   )
   for (const { names, values, fixed } of fields)
     for (const name of names) {
-      if (values && !values.includes(given[name] ?? '')) delete given[name]
-      if (fixed) given[name] = fixed
+      if (values && !values.includes(params[name] ?? '')) delete params[name]
+      if (fixed) params[name] = fixed
     }
-  const amounts = readAmounts(request, given)
-  const period = readPeriod(request, given)
-  const affiliate = await readAffiliate(request, given)
-  const tab = tabs && (given.status ?? (await tabs.first?.(affiliate)))
-  return { ...affiliate, ...amounts, period, given, tab, status: tab === ALL ? undefined : tab }
+  const amounts = readAmounts(request, params)
+  const period = readPeriod(request, params)
+  const affiliate = await readAffiliate(request, params)
+  const tab = tabs && (params.status ?? (await tabs.first?.(affiliate)))
+  return { ...affiliate, ...amounts, period, values: params, tab, status: tab === ALL ? undefined : tab }
 }
 
 /** The list with its filter, from the query or from a form that is shown again. */
@@ -152,7 +152,7 @@ export async function downloadList<Row>(request: PageRequest, list: ListPage<Row
 }
 
 /** The parameters of the address of a list, with the tab that it shows. */
-export const paramsOf = ({ given, tab }: ListFilter): FilterValues => ({ ...(tab && { status: tab }), ...given })
+export const paramsOf = ({ values, tab }: ListFilter): FilterValues => ({ ...(tab && { status: tab }), ...values })
 
 const sentBy = ({ form, query }: PageRequest): URLSearchParams => (form.size ? form : query)
 
@@ -186,21 +186,21 @@ export const searchedTo = (
 
 async function renderTabs<Row>(
   request: PageRequest,
-  { path, tabs: given }: ListPage<Row>,
+  { path, tabs: statusTabs }: ListPage<Row>,
   filter: ListFilter,
 ): Promise<Html> {
-  if (!given) return html``
-  const { label = 'By status', values, text, countedBy = [], rare, uncounted } = given
-  const isCounted = Object.keys(filter.given).every((name) => name === 'status' || countedBy.includes(name))
-  const counts = isCounted && !filter.isSearching ? await given.counts(filter) : undefined
+  if (!statusTabs) return html``
+  const { label = 'By status', values, text, countedBy = [], rare, uncounted } = statusTabs
+  const isCounted = Object.keys(filter.values).every((name) => name === 'status' || countedBy.includes(name))
+  const counts = isCounted && !filter.isSearching ? await statusTabs.counts(filter) : undefined
   const size = field(sentBy(request), 'size')
   const links = (values.includes(ALL) ? values : [undefined, ...values])
-    .filter((one) => one === undefined || one !== rare || one === filter.tab || countOf(counts, one))
-    .map((one) => ({
-      to: urlWithQuery(path, { ...filter.given, status: one, size }),
-      text: text(one),
-      isCurrent: one === filter.tab,
-      count: one !== undefined && one === uncounted ? undefined : countOf(counts, one === ALL ? undefined : one),
+    .filter((tab) => tab === undefined || tab !== rare || tab === filter.tab || countOf(counts, tab))
+    .map((tab) => ({
+      to: urlWithQuery(path, { ...filter.values, status: tab, size }),
+      text: text(tab),
+      isCurrent: tab === filter.tab,
+      count: tab !== undefined && tab === uncounted ? undefined : countOf(counts, tab === ALL ? undefined : tab),
     }))
   return tabs(label, links)
 }
@@ -220,7 +220,7 @@ function renderFilter<Row>(request: PageRequest, list: ListPage<Row>, filter: Li
   })}
 ${filters.some(({ hasMonths }) => hasMonths) ? monthLinks(request, path, params) : ''}
 ${chips(path, { ...params, size }, chipsOf(list, filter))}
-${affiliateNotice(path, filter, filter.given)}`
+${affiliateNotice(path, filter, filter.values)}`
 }
 
 /** Each condition of the filter as text, by its parameter. */
@@ -230,4 +230,4 @@ export const chipsOf = <Row>({ filters }: Pick<ListPage<Row>, 'filters'>, filter
 export const NO_MATCH = empty('Nothing matches these filters', 'Change or clear them.', 'search')
 
 /** Whether something else than the tab narrows the list. */
-export const isNarrowed = ({ given }: ListFilter): boolean => Object.keys(given).some((name) => name !== 'status')
+export const isNarrowed = ({ values }: ListFilter): boolean => Object.keys(values).some((name) => name !== 'status')

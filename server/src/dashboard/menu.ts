@@ -65,7 +65,7 @@ const MORE: Pick<MenuItem, 'path' | 'label' | 'owner'>[] = [
 export function pagesFor(isOwner: boolean, text: string): { path: string; label: string }[] {
   const menu = menuFor(isOwner).flatMap(({ items }) => items)
   if (!text) return menu
-  const sought = ` ${text.toLowerCase()}`
+  const words = ` ${text.toLowerCase()}`
   const more = MORE.filter(({ owner }) => isOwner || !owner)
-  return [...menu, ...more].filter(({ label }) => ` ${label.toLowerCase()}`.includes(sought))
+  return [...menu, ...more].filter(({ label }) => ` ${label.toLowerCase()}`.includes(words))
 }

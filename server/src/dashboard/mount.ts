@@ -83,5 +83,5 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
 
 function methodsByPath(pages: Hono<Env>): Map<string, string[]> {
   const paths = Map.groupBy(pages.routes, ({ path }) => path)
-  return new Map([...paths].map(([path, own]) => [path, own.map(({ method }) => method)]))
+  return new Map([...paths].map(([path, routes]) => [path, routes.map(({ method }) => method)]))
 }

@@ -25,12 +25,12 @@ export function refundList(
 ): Html {
   const pending = notices.filter(({ applied }) => !applied)
   const { data, pagination } = slice(refunds, query, 'refunds')
-  const rows = data.map((one) => [
-    isolated(one.externalRefundId),
-    day(one.occurredAt),
-    money(one.goodsCents, String(order.currency)),
-    money(one.commissionCents, commission?.currency ?? String(order.currency)),
-    one.reason ? isolated(one.reason) : '–',
+  const rows = data.map((refund) => [
+    isolated(refund.externalRefundId),
+    day(refund.occurredAt),
+    money(refund.goodsCents, String(order.currency)),
+    money(refund.commissionCents, commission?.currency ?? String(order.currency)),
+    refund.reason ? isolated(refund.reason) : '–',
   ])
   const columns = ['Refund', 'Date', numberColumn('Goods'), numberColumn('Commission'), nameColumn('Reason')]
   return html`${refunds.length ? html`<h2>Refunds</h2>${table('Refunds', columns, rows)}${pager(path, query, pagination, 'refunds')}` : ''}
@@ -84,14 +84,18 @@ const BUTTONS: Partial<Record<Action, string>> = { approve: 'main', cancel: 'dan
 const REFUNDABLE = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
 /** The actions of an owner on the commission of an order. */
-export function changes(request: PageRequest, one: Commission, { refunds, arithmetic }: Schemas['Explanation']): Html {
+export function changes(
+  request: PageRequest,
+  commission: Commission,
+  { refunds, arithmetic }: Schemas['Explanation'],
+): Html {
   const goods = refunds.reduce(
     (left, { goodsCents }) => left - goodsCents,
-    one.orderSubtotalCents - one.orderDiscountCents,
+    commission.orderSubtotalCents - commission.orderDiscountCents,
   )
   const earned = arithmetic.findLast(({ step }) => step === 'now')?.cents ?? 0
-  const moves = MOVES[one.orderStatus] ?? []
-  const fields = html`${hidden('id', one.id)}${hidden('orderId', one.orderId)}`
+  const moves = MOVES[commission.orderStatus] ?? []
+  const fields = html`${hidden('id', commission.id)}${hidden('orderId', commission.orderId)}`
   return html`${
     moves.length
       ? html`<section class="card" aria-labelledby="change"><h2 id="change">Change the commission</h2>${form(
@@ -103,16 +107,16 @@ export function changes(request: PageRequest, one: Commission, { refunds, arithm
       : ''
   }
 ${
-  REFUNDABLE.includes(one.orderStatus)
+  REFUNDABLE.includes(commission.orderStatus)
     ? html`<section class="card narrow" aria-labelledby="refund"><h2 id="refund">Record a refund</h2>
 <p class="hint">Refund the customer in your store first. This takes the commission on the returned goods back: an unpaid one is reduced, a paid one gets a negative adjustment.</p>
 ${form(
   request,
   `${PATH}/refund`,
   html`${fields}<div class="fields">${input(request, { name: 'externalRefundId', label: 'Refund ID', ...limitsOf('refundCommission', 'externalRefundId'), hint: 'The ID of the refund in your store; leave empty to generate one. The same ID again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
-${input(request, { name: 'amount', field: 'amountCents', label: 'Goods refunded', suffix: `, in ${one.orderCurrency}`, maxlength: 30, hint: `After discount, without shipping and tax. Leave empty to refund the rest: ${money(Math.max(0, goods), one.orderCurrency)}, with ${money(earned, one.currency)} of commission.` })}</div>
+${input(request, { name: 'amount', field: 'amountCents', label: 'Goods refunded', suffix: `, in ${commission.orderCurrency}`, maxlength: 30, hint: `After discount, without shipping and tax. Leave empty to refund the rest: ${money(Math.max(0, goods), commission.orderCurrency)}, with ${money(earned, commission.currency)} of commission.` })}</div>
 ${input(request, { name: 'reason', label: 'Reason', ...limitsOf('refundCommission', 'reason') })}
-${hidden('currency', one.orderCurrency)}<button class="main">Record refund</button>`,
+${hidden('currency', commission.orderCurrency)}<button class="main">Record refund</button>`,
 )}</section>`
     : ''
 }`
@@ -136,12 +140,12 @@ export async function refundOrder(request: PageRequest) {
   const amountCents = typed === undefined ? undefined : typedCents(typed, currency)
   if (typed !== undefined && amountCents === undefined)
     throw invalidField('invalid_body', 'amountCents', 'must be written like 10.50.')
-  const sent = {
+  const body = {
     externalRefundId: field(form, 'externalRefundId') ?? field(form, 'ownRefundId') ?? '',
     reason: field(form, 'reason') ?? null,
     ...(amountCents !== undefined && { amountCents }),
   }
-  const reply = await refund(ctx, form.get('id') ?? '', validateBody('refundCommission', sent))
+  const reply = await refund(ctx, form.get('id') ?? '', validateBody('refundCommission', body))
   const { refund: done, data, alreadyRecorded } = reply
   const text = alreadyRecorded
     ? `Refund ${done.externalRefundId} was recorded before, with goods of ${money(done.goodsCents, data.orderCurrency)}. Nothing was changed.`

@@ -45,7 +45,7 @@ export const orderPage = (request: PageRequest): ListPage<ReportedOrder> => ({
     selectField(request, {
       name: 'outcome',
       label: 'Outcome',
-      options: OUTCOMES.map((one) => [one, nameOf(one)] as const),
+      options: OUTCOMES.map((outcome) => [outcome, nameOf(outcome)] as const),
     }),
     rare(daysField(request)),
     rare(amountsField(request, 'Goods', 'goods value')),
@@ -99,9 +99,9 @@ const earnedCell = ({ commission, outcome }: ReportedOrder) =>
 const earnedAmount = ({ commission, outcome }: ReportedOrder) =>
   commission && amountCell(UNDONE.has(outcome) ? 0 : commission.cents, commission.currency)
 
-const queryOf = ({ affiliateId, currency, min: minGoodsCents, max: maxGoodsCents, period, given }: ListFilter) => ({
+const queryOf = ({ affiliateId, currency, min: minGoodsCents, max: maxGoodsCents, period, values }: ListFilter) => ({
   ...period,
-  outcome: given.outcome as Outcome | undefined,
+  outcome: values.outcome as Outcome | undefined,
   affiliateId,
   currency,
   minGoodsCents,
@@ -111,17 +111,22 @@ const queryOf = ({ affiliateId, currency, min: minGoodsCents, max: maxGoodsCents
 /** A page of the list, and the links to the others. */
 async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows<ReportedOrder>> {
   const { query, zone } = request
-  const asked = { ...queryOf(filter), ...pageOf(query), after: query.get('after') || undefined }
-  const { list, notice } = await readListForPage(request, listReported, asked, 'Searching orders…')
+  const listQuery = { ...queryOf(filter), ...pageOf(query), after: query.get('after') || undefined }
+  const { list, notice } = await readListForPage(request, listReported, listQuery, 'Searching orders…')
   if (!list) return { rest: notice }
   const { data, next, total } = list
   if (total !== undefined) {
-    const pagination = { page: asked.page, limit: asked.limit, total, totalPages: Math.ceil(total / asked.limit) }
+    const pagination = {
+      page: listQuery.page,
+      limit: listQuery.limit,
+      total,
+      totalPages: Math.ceil(total / listQuery.limit),
+    }
     return { rows: data, rest: html`${notice}${pager(PATH, query, pagination)}` }
   }
   const shown = new URLSearchParams(query)
   shown.delete('page')
-  const links = html`${searchedTo(next, { isFull: data.length === asked.limit, zone })}${notice}${nextPage(PATH, shown, next?.after, true)}`
+  const links = html`${searchedTo(next, { isFull: data.length === listQuery.limit, zone })}${notice}${nextPage(PATH, shown, next?.after, true)}`
   // A search that found nothing yet continues on the next page.
   return { ...((data.length || !next) && { rows: data }), rest: links }
 }

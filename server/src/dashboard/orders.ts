@@ -46,27 +46,27 @@ async function show(request: PageRequest): Promise<View> {
 
 async function showOrder(request: PageRequest, text: string): Promise<View> {
   const { ctx, isOwner } = request
-  const found = await explain(ctx, text)
-  const candidates = found.evidence.flatMap((kind) => kind.candidates)
+  const explained = await explain(ctx, text)
+  const candidates = explained.evidence.flatMap((kind) => kind.candidates)
   const ids = candidates.flatMap(({ affiliateId, slugAffiliateId }) => [affiliateId, slugAffiliateId])
   const names = await affiliateNames(
     ctx,
-    [...ids, found.affiliate?.id ?? null].filter((id) => id !== null),
+    [...ids, explained.affiliate?.id ?? null].filter((id) => id !== null),
   )
-  const name = (await findOrderName(ctx, found.orderId)) || found.externalOrderId
-  const customer = await customers.findNamed(ctx, found.order)
+  const name = (await findOrderName(ctx, explained.orderId)) || explained.externalOrderId
+  const customer = await customers.findNamed(ctx, explained.order)
   return {
     title: `Order ${name}`,
     crumb: { to: PATH, text: 'Orders' },
-    badges: found.commission ? badge(found.commission.orderStatus) : badge(found.outcome),
-    subjectId: found.orderId,
-    body: html`${orderStats(found, names)}
+    badges: explained.commission ? badge(explained.commission.orderStatus) : badge(explained.outcome),
+    subjectId: explained.orderId,
+    body: html`${orderStats(explained, names)}
 <div class="columns"><div>
-${explanation(found, names, request.query)}
-${refundList(found, PATH, request.query)}
+${explanation(explained, names, request.query)}
+${refundList(explained, PATH, request.query)}
 </div><div>
-<section class="card" aria-labelledby="record"><h2 id="record">Record</h2>${decisionFacts(found, { zone: request.zone, customer })}</section>
-${isOwner && found.commission ? changes(request, found.commission, found) : ''}
+<section class="card" aria-labelledby="record"><h2 id="record">Record</h2>${decisionFacts(explained, { zone: request.zone, customer })}</section>
+${isOwner && explained.commission ? changes(request, explained.commission, explained) : ''}
 </div></div>`,
   }
 }
@@ -86,26 +86,26 @@ const KINDS: Record<Schemas['EvidenceKind'], string> = {
 
 /** Explains an order: the decision, the evidence considered, and the calculation line by line. */
 const explanation = (
-  found: Explanation,
+  explained: Explanation,
   names: Names,
   query: URLSearchParams,
 ): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
-<p>${badge(shownOutcome(found))} ${isolated(found.summary)}</p></section>
+<p>${badge(shownOutcome(explained))} ${isolated(explained.summary)}</p></section>
 <h2>Evidence</h2>
-<p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
-<ol class="evidence card">${found.evidence.map((one) => kind(one, names, query))}</ol>
-${found.terms.length ? html`<h2>Terms</h2><ul class="card">${found.terms.map((text) => html`<li>${text}</li>`)}</ul>` : ''}
+<p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${explained.clickTouch.toLowerCase()} one counts.</p>
+<ol class="evidence card">${explained.evidence.map((group) => kind(group, names, query))}</ol>
+${explained.terms.length ? html`<h2>Terms</h2><ul class="card">${explained.terms.map((text) => html`<li>${text}</li>`)}</ul>` : ''}
 <h2>Calculation</h2>
-${arithmetic(found)}
-<p class="hint">${replay(found)}</p>`
+${arithmetic(explained)}
+<p class="hint">${replay(explained)}</p>`
 
 /** The status of the commission if an affiliate was credited, and nothing of it remains. */
 const shownOutcome = ({ outcome, commission }: Explanation): string =>
   outcome === 'CREDITED' && commission && UNDONE.has(commission.orderStatus) ? commission.orderStatus : outcome
 
 /** The summary of an order. */
-function orderStats(found: Explanation, names: Names): Html {
-  const { affiliate, arithmetic } = found
+function orderStats(explained: Explanation, names: Names): Html {
+  const { affiliate, arithmetic } = explained
   const amountOf = (step: string) => arithmetic.findLast((line) => line.step === step)
   const [base, commission, now] = [amountOf('base'), amountOf('commission'), amountOf('now')]
   const shown = (line: typeof base) => (line ? money(line.cents, line.currency) : undefined)
@@ -124,20 +124,20 @@ function orderStats(found: Explanation, names: Names): Html {
 }
 
 const decisionFacts = (
-  found: Explanation,
+  explained: Explanation,
   { zone, customer }: { zone: string; customer: string | undefined },
 ): Html => {
-  const { affiliate, program, commission, order } = found
+  const { affiliate, program, commission, order } = explained
   const name = String(order.customerId || order.customerEmail)
   return facts(
     [
       ['Ordered', time(String(order.orderAt), '–', zone)],
-      ['Received', time(found.receivedAt, '–', zone)],
-      ['Program', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(found)) : 'none'],
+      ['Received', time(explained.receivedAt, '–', zone)],
+      ['Program', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(explained)) : 'none'],
       ['Affiliate', affiliate ? badge(affiliate.archived ? 'ARCHIVED' : affiliate.status) : undefined],
       ['Commission', commission ? badge(commission.orderStatus) : 'none'],
       ['Customer', customer && html`<a href="/admin/customers/${customer}">${isolated(name)}</a>`],
-      ['Order ID', html`<code>${isolated(found.externalOrderId)}</code>`],
+      ['Order ID', html`<code>${isolated(explained.externalOrderId)}</code>`],
     ],
     'facts one',
   )
@@ -154,7 +154,7 @@ function kind({ kind, because, candidates }: Schemas['ExplainedEvidence'], names
     ? candidates.toSorted((a, b) => Number(b.outcome === 'WON') - Number(a.outcome === 'WON'))
     : candidates
   const { data, pagination } = slice(ordered, query, kind)
-  const rows = data.map((one) => candidate(one, names))
+  const rows = data.map((evidence) => candidate(evidence, names))
   return html`<li>
 <h3>${KINDS[kind]}</h3><p>${because}</p>
 ${rows.length ? table(`Candidates: ${KINDS[kind]}`, CANDIDATE, rows) : ''}${pager(PATH, query, pagination, kind)}</li>`
@@ -180,11 +180,11 @@ const SOURCES: Record<string, string> = {
   productId: 'Product',
 }
 
-const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
-  html`<small>${SOURCES[one.source] ?? one.source}</small> <code class="break">${isolated(one.value)}</code>`,
-  html`${one.affiliateId === null ? 'none' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also a link name of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
-  badge(one.outcome),
-  html`<small>${nameText(one.reasonCode)}</small>${isolated(one.because)}`,
+const candidate = (evidence: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
+  html`<small>${SOURCES[evidence.source] ?? evidence.source}</small> <code class="break">${isolated(evidence.value)}</code>`,
+  html`${evidence.affiliateId === null ? 'none' : nameIn(names, evidence.affiliateId)}${evidence.slugAffiliateId ? html` <small>also a link name of ${nameIn(names, evidence.slugAffiliateId)}</small>` : ''}`,
+  badge(evidence.outcome),
+  html`<small>${nameText(evidence.reasonCode)}</small>${isolated(evidence.because)}`,
 ]
 
 const nameIn = (names: Names, id: string): Html => isolated(names.get(id) ?? id)
@@ -204,16 +204,16 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
   now: 'Current',
 }
 
-const arithmetic = (found: Explanation): Html => {
+const arithmetic = (explained: Explanation): Html => {
   const columns = ['Step', wideColumn('Detail'), inCard('lead', numberColumn('Amount'))]
   // Nothing is withheld from a commission of which nothing remains.
-  const isWithheld = found.arithmetic.findLast(({ step }) => step === 'now')?.cents !== 0
-  const lines = found.arithmetic.filter(({ step, cents }) => step !== 'tax' || (isWithheld && cents !== 0))
+  const isWithheld = explained.arithmetic.findLast(({ step }) => step === 'now')?.cents !== 0
+  const lines = explained.arithmetic.filter(({ step, cents }) => step !== 'tax' || (isWithheld && cents !== 0))
   const rows = withSumOfRefunds(lines).map(({ step, text, cents, currency }) => ({
     className: step,
     cells: [STEPS[step], step === 'restricted' ? nameText(text) : text, money(cents, currency)],
   }))
-  const { tax, payable } = payableOf(found)
+  const { tax, payable } = payableOf(explained)
   if (!payable) return table('Calculation', columns, rows, 'ledger')
   return table(
     'Calculation',

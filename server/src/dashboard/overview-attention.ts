@@ -44,7 +44,7 @@ export async function attentionList(request: PageRequest, attention: Attention):
     ...unpaid,
     ...blocked,
     ...disabled.map((text) => item(text, { to: '/admin/webhooks', text: 'Open webhooks' })),
-  ].filter((one) => one !== false)
+  ].filter((entry) => entry !== false)
   return items.length ? html`<ul class="todo" aria-label="Needs attention">${items}</ul>` : html``
 }
 

@@ -29,7 +29,7 @@ async function show(request: PageRequest): Promise<View> {
     lead: request.problem ? undefined : html`${periodText(period)} ${figuresAsOf(readAt, zone)}`,
     body: html`${firstSteps(request, attention)}
 ${needed}
-<div class="toolbar">${periodChoice(request, period)}${overview ? currencyTabs(overview, request, { path: '/admin', given: period.given }) : ''}</div>
+<div class="toolbar">${periodChoice(request, period)}${overview ? currencyTabs(overview, request, { path: '/admin', values: period.values }) : ''}</div>
 ${request.problem ? '' : content}`,
   }
 }
@@ -45,21 +45,21 @@ const readFigures = async (
   readForPage(ctx, {
     key: ['overview', ctx.shop.currency, timeZone, to, before],
     cost: costOfPeriod({ before, to }, commissions),
-    read: (own) => readOverview(own, { before, from, to, timeZone }),
+    read: (readCtx) => readOverview(readCtx, { before, from, to, timeZone }),
     survivesWrites: true,
   })
 
 function figures({ ctx, query }: PageRequest, period: Period, overview: Overview): Html {
   if (overview.days.length === 0 && overview.clicks.length === 0) {
-    if (!period.given.days) return empty('No activity in this period', 'Choose another one.', 'overview')
+    if (!period.values.days) return empty('No activity in this period', 'Choose another one.', 'overview')
     const way = html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`
     return empty('No activity yet', way, 'overview')
   }
-  const own = ctx.shop.currency
-  const currencies = currenciesOf(overview, own)
-  const asked = shownCurrency(currencies, query, own)
-  return html`${charts(overview, period, { currency: asked, names: ['Revenue', 'Commission', 'Orders', 'Clicks'] })}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, own)}
-${topAffiliates(overview, own)}`
+  const shopCurrency = ctx.shop.currency
+  const currencies = currenciesOf(overview, shopCurrency)
+  const chosenCurrency = shownCurrency(currencies, query, shopCurrency)
+  return html`${charts(overview, period, { currency: chosenCurrency, names: ['Revenue', 'Commission', 'Orders', 'Clicks'] })}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, shopCurrency)}
+${topAffiliates(overview, shopCurrency)}`
 }
 
 interface Sums {
@@ -70,10 +70,10 @@ interface Sums {
 /** The sums of both periods by currency. */
 function sumsOf({ days }: Overview, { firstDay }: Period): Map<string, Sums> {
   const sums = new Map<string, Sums>()
-  for (const one of days) {
-    const own = sums.get(one.currency) ?? { now: EMPTY_TALLY, before: EMPTY_TALLY }
-    const side = one.date >= firstDay ? 'now' : 'before'
-    sums.set(one.currency, { ...own, [side]: add(own[side], one) })
+  for (const day of days) {
+    const pair = sums.get(day.currency) ?? { now: EMPTY_TALLY, before: EMPTY_TALLY }
+    const side = day.date >= firstDay ? 'now' : 'before'
+    sums.set(day.currency, { ...pair, [side]: add(pair[side], day) })
   }
   return sums
 }
@@ -105,11 +105,11 @@ const byCurrency = (sums: Map<string, Sums>, currencies: string[]): Html =>
   )}${FIGURES_HINT}`
 
 /** Orders in another currency are often a checkout that sends no `currency`, which defaults to USD. */
-function currencyNotice({ days }: Overview, { firstDay }: Period, own: string): Html {
-  const recent = days.filter(({ date, currency }) => date >= firstDay && currency !== own)
+function currencyNotice({ days }: Overview, { firstDay }: Period, shopCurrency: string): Html {
+  const recent = days.filter(({ date, currency }) => date >= firstDay && currency !== shopCurrency)
   if (recent.length === 0) return html``
   const others = [...new Set(recent.map(({ currency }) => currency))].sort().join(', ')
-  return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${own}. If you do not sell in ${others}, check the currency that your checkout reports: an order without one is in USD.</p>`
+  return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${shopCurrency}. If you do not sell in ${others}, check the currency that your checkout reports: an order without one is in USD.</p>`
 }
 
 const topAffiliates = ({ top }: Overview, currency: string): Html => html`<h2>Top affiliates</h2>
@@ -118,11 +118,11 @@ ${
     ? table(
         'Top affiliates',
         [nameColumn('Affiliate'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')],
-        top.map((one) => [
-          html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.name || one.affiliateId)}</a>`,
-          count(one.orders),
-          money(one.revenueCents, currency),
-          money(one.commissionCents, currency),
+        top.map((affiliate) => [
+          html`<a href="/admin/affiliates/${affiliate.affiliateId}">${isolated(affiliate.name || affiliate.affiliateId)}</a>`,
+          count(affiliate.orders),
+          money(affiliate.revenueCents, currency),
+          money(affiliate.commissionCents, currency),
         ]),
       )
     : empty('No commissions in this period', 'Affiliates appear here after their first order.')

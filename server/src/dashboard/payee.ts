@@ -20,8 +20,8 @@ export const payeeLink = (affiliateId: string, back: string): string =>
   urlWithQuery(`/admin/affiliates/${affiliateId}/payee`, { back })
 
 /** A page of payouts, to go through the blocked ones one after another; otherwise that of the affiliate. */
-function backOf(sent: URLSearchParams, affiliateId: string): string {
-  const back = sent.get('back') ?? ''
+function backOf(submitted: URLSearchParams, affiliateId: string): string {
+  const back = submitted.get('back') ?? ''
   return /^\/admin\/payouts\/[\w?=&-]+$/.test(back) ? back : `/admin/affiliates/${affiliateId}`
 }
 
@@ -58,13 +58,13 @@ async function findPayee({ ctx }: PageRequest, id: string) {
 }
 
 async function show(request: PageRequest): Promise<View> {
-  const { form: sent, query, zone } = request
+  const { form: submitted, query, zone } = request
   const { id, name } = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
   const known = await findPayee(request, id)
   const path = `/admin/affiliates/${id}/payee`
-  const asked = sent.get('method') ?? query.get('method') ?? known?.method ?? 'PAYPAL'
-  const method = METHODS.find(([one]) => one === asked)?.[0] ?? 'PAYPAL'
-  const back = backOf(sent.size ? sent : query, id)
+  const chosen = submitted.get('method') ?? query.get('method') ?? known?.method ?? 'PAYPAL'
+  const method = METHODS.find(([option]) => option === chosen)?.[0] ?? 'PAYPAL'
+  const back = backOf(submitted.size ? submitted : query, id)
   return {
     title: `How ${name} is paid`,
     crumb: { to: `/admin/affiliates/${id}`, text: name },
@@ -77,7 +77,7 @@ async function show(request: PageRequest): Promise<View> {
       request,
       path,
       html`${hidden('method', method)}${hidden('back', back)}
-${(fieldsOf(method)).map((one) => detail(request, one as keyof typeof LABELS, method))}
+${(fieldsOf(method)).map((option) => detail(request, option as keyof typeof LABELS, method))}
 <div class="sticky"><button class="main">${known ? 'Replace the details' : 'Save'}</button> <a class="button" href="${back}">Back</a></div>`,
     )}</section>`,
   }
@@ -98,7 +98,7 @@ const current = (
   zone: string,
 ) =>
   html`<section class="card" aria-labelledby="current"><h2 id="current">Current details</h2>${facts([
-    ['Payment method', METHODS.find(([one]) => one === method)?.[1] ?? method],
+    ['Payment method', METHODS.find(([option]) => option === method)?.[1] ?? method],
     ['Account', account ?? 'cannot be decrypted'],
     ['Since', day(updatedAt, zone)],
   ])}<p class="row"><a class="button small danger" href="${path}/delete">Remove</a></p></section>`

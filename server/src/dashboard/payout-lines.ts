@@ -61,16 +61,16 @@ export interface BatchPayments {
   readAt: string | null
 }
 
-const stateIn = (query: URLSearchParams) => STATES.find((one) => one === query.get('state'))
+const stateIn = (query: URLSearchParams) => STATES.find((state) => state === query.get('state'))
 
 export async function readPayments({ ctx, query }: PageRequest, batch: Batch): Promise<BatchPayments> {
   const state = stateIn(query)
-  const asked = { ...pageOf(query, 'lines'), ...(state && { state }) }
+  const listQuery = { ...pageOf(query, 'lines'), ...(state && { state }) }
   const files = await payoutFiles.findAll(ctx, batch.id)
   const { value: lines, readAt } = await readForPage(ctx, {
-    key: ['lines', batch, files, asked],
+    key: ['lines', batch, files, listQuery],
     cost: batch.totals.commissions,
-    read: (own) => describeLines(own, batch.id, asked),
+    read: (readCtx) => describeLines(readCtx, batch.id, listQuery),
   })
   return { batch, files, lines, readAt }
 }
@@ -81,12 +81,12 @@ export function nextSteps({ batch, files, lines }: BatchPayments, markAsPaid: Ht
   const of = (state: (typeof STATES)[number]) => lines?.totals[state] ?? { lines: 0, cents: 0 }
   const text = (state: (typeof STATES)[number], what: string) =>
     of(state).lines ? `${count(of(state).lines)} ${what}: ${money(of(state).cents, currency)}. ` : ''
-  const [ready, blocked, sent] = [of('READY').lines, of('BLOCKED').lines, of('SENT').lines]
+  const [ready, blocked, sentCount] = [of('READY').lines, of('BLOCKED').lines, of('SENT').lines]
   const isSent = files.length > 0 && ready + blocked === 0
-  const isRecorded = isSent && sent === 0
+  const isRecorded = isSent && sentCount === 0
   return html`<ol class="steps" aria-label="Next steps">
 <li class="${isSent ? 'done' : ''}"><div><strong>Send the payments</strong><p>${lines ? `${text('READY', 'ready')}${text('BLOCKED', 'blocked')}` || 'All payments are in a file.' : 'Calculating the payments…'}</p></div>${ready ? sendLinks(batch) : blocked ? html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}`, { state: 'BLOCKED' })}">Show blocked payments</a>` : ''}</li>
-<li class="${isRecorded ? 'done' : ''}"><div><strong>Record what was paid</strong><p>${text('SENT', 'sent')}${text('SETTLED', 'settled')}${text('RETURNED', 'returned')}When every payment is settled or returned, the batch is paid.</p></div>${sent ? html`<a class="button small" href="/admin/payouts/reconcile">Reconcile</a>` : ''}</li>
+<li class="${isRecorded ? 'done' : ''}"><div><strong>Record what was paid</strong><p>${text('SENT', 'sent')}${text('SETTLED', 'settled')}${text('RETURNED', 'returned')}When every payment is settled or returned, the batch is paid.</p></div>${sentCount ? html`<a class="button small" href="/admin/payouts/reconcile">Reconcile</a>` : ''}</li>
 <li><div><strong>Or mark the whole batch as paid</strong>${markAsPaid}</div></li></ol>`
 }
 
@@ -97,17 +97,17 @@ export function lineSection({ query, zone }: PageRequest, { batch, lines, readAt
   if (!lines) return loadingNotice('Calculating the payments of this batch…')
   const state = stateIn(query)
   const { data, pagination, totals } = lines
-  const shown = STATES.filter((one) => totals[one].lines > 0 || one === state)
+  const shown = STATES.filter((candidate) => totals[candidate].lines > 0 || candidate === state)
   return html`${
     shown.length > 1 || state
       ? tabs(
           'By state',
           [
             { to: path, text: 'All', isCurrent: state === undefined },
-            ...shown.map((one) => ({
-              to: urlWithQuery(path, { state: one }),
-              text: `${nameOf(one)} ${count(totals[one].lines)}: ${money(totals[one].cents, currency)}`,
-              isCurrent: one === state,
+            ...shown.map((candidate) => ({
+              to: urlWithQuery(path, { state: candidate }),
+              text: `${nameOf(candidate)} ${count(totals[candidate].lines)}: ${money(totals[candidate].cents, currency)}`,
+              isCurrent: candidate === state,
             })),
           ],
           'segments',

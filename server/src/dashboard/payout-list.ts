@@ -32,7 +32,7 @@ export const payoutPage = (request: PageRequest): ListPage<Batch> => ({
   tabs: {
     values: TABS,
     // Canceled batches are among those that failed.
-    text: (one) => (one === 'FAILED' ? 'Failed or canceled' : one ? nameOf(one) : 'All'),
+    text: (status) => (status === 'FAILED' ? 'Failed or canceled' : status ? nameOf(status) : 'All'),
     counts: () => sizesByStatus(request.ctx, { list: 'payoutBatches' }),
   },
   filters: [currencyField(request), daysField(request)],
@@ -47,8 +47,8 @@ export const payoutPage = (request: PageRequest): ListPage<Batch> => ({
     const { data } = await payouts.list(request.ctx, { ...queryOf(filter), ...page })
     return { rows: data, next: nextAfter(data, ({ id }) => id ?? '') }
   },
-  none: ({ given }) =>
-    Object.keys(given).length
+  none: ({ values }) =>
+    Object.keys(values).length
       ? NO_MATCH
       : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts'),
   actions: () =>

@@ -44,7 +44,7 @@ export async function preview(request: PageRequest, batchInput: BatchInput): Pro
   const { value, readAt } = await readForPage(request.ctx, {
     key: ['preview', minimumsOf(request), batchInput, pageOf(request.query, PAYEES)],
     cost: await countWaiting(ctx),
-    read: (own) => readPreview({ ...request, ctx: own }, batchInput),
+    read: (readCtx) => readPreview({ ...request, ctx: readCtx }, batchInput),
   })
   if (!value) return loadingNotice('Calculating the approved commissions of this period…')
   const { batch, rejected, unpaid, payees } = value
@@ -107,7 +107,7 @@ function payeeSection(
   { sums, affiliates }: NonNullable<Preview['payees']>,
 ): Html {
   if (!affiliates?.data.length) return html``
-  const blocked = sums.find((one) => one.currency === currency)?.parts.BLOCKED
+  const blocked = sums.find((sum) => sum.currency === currency)?.parts.BLOCKED
   const notice = blocked
     ? html`<p class="notice wait">${counted(blocked.affiliates, 'payment')} of ${money(blocked.netPayableCents, currency)} cannot be sent before the payee details are entered or changed.</p>`
     : ''
@@ -126,24 +126,24 @@ function unpaidAfter(
   isOpen: boolean,
 ): Html {
   if (affiliates.length === 0) return html``
-  const rows = affiliates.map((one): Cell[] => [
-    affiliateLink(one),
-    one.minimumCents === null
-      ? BALANCE_NAMES[one.reason]
-      : `${BALANCE_NAMES[one.reason]} of ${money(one.minimumCents, one.currency)}`,
-    counts(one.commissions),
-    money(one.netPayableCents, one.currency),
-    day(one.oldestAt, request.zone),
+  const rows = affiliates.map((total): Cell[] => [
+    affiliateLink(total),
+    total.minimumCents === null
+      ? BALANCE_NAMES[total.reason]
+      : `${BALANCE_NAMES[total.reason]} of ${money(total.minimumCents, total.currency)}`,
+    counts(total.commissions),
+    money(total.netPayableCents, total.currency),
+    day(total.oldestAt, request.zone),
   ])
   const sums = Map.groupBy(reasons, ({ currency }) => currency)
-  const texts = [...sums].map(([currency, own]) => {
-    const add = (value: (one: (typeof own)[number]) => number) => own.reduce((sum, one) => sum + value(one), 0)
+  const texts = [...sums].map(([currency, rows]) => {
+    const add = (value: (total: (typeof rows)[number]) => number) => rows.reduce((sum, total) => sum + value(total), 0)
     const total = money(
-      add((one) => one.netPayableCents),
+      add((total) => total.netPayableCents),
       currency,
     )
     return `${counted(
-      add((one) => one.affiliates),
+      add((total) => total.affiliates),
       'balance',
     )} of ${total}`
   })

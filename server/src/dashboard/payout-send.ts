@@ -47,13 +47,14 @@ export function downloadLinks(file: File): Html {
 }
 
 async function confirmSend(request: PageRequest): Promise<View> {
-  const { ctx, query, form: sent } = request
+  const { ctx, query, form: submitted } = request
   const batch = await payouts.find(ctx, request.params.id ?? '')
-  const [format, name] = FORMATS.find(([one]) => one === (sent.get('format') ?? query.get('format'))) ?? FORMATS[3]
+  const [format, name] =
+    FORMATS.find(([option]) => option === (submitted.get('format') ?? query.get('format'))) ?? FORMATS[3]
   const { value: sums, readAt } = await readForPage(ctx, {
     key: ['sendable', batch.id, batch.totals, format],
-    cost: sent.size ? undefined : batch.totals.commissions,
-    read: (own) => sumSendable(own, batch.id ?? '', format),
+    cost: submitted.size ? undefined : batch.totals.commissions,
+    read: (readCtx) => sumSendable(readCtx, batch.id ?? '', format),
   })
   const back = `/admin/payouts/${batch.id}`
   const view = { title: `Create ${name} file`, crumb: { to: back, text: 'Payout' }, subjectId: batch.id }
@@ -76,7 +77,7 @@ ${
         `${back}/send`,
         html`${hidden('format', format)}${
           // Fixed with the form: sent twice, it creates one file.
-          hidden('fileId', sent.get('fileId') ?? newFileId(ctx, format))
+          hidden('fileId', submitted.get('fileId') ?? newFileId(ctx, format))
         }${format === 'sepa' ? debtorFields(request) : ''}
 <div class="sticky"><button class="main">Mark as sent and create the file</button> <a class="button" href="${back}">Back</a></div>`,
       )
@@ -91,18 +92,18 @@ ${input(request, { name: 'debtorIban', label: 'IBAN', required: true, ...limitsO
 ${input(request, { name: 'debtorBic', label: 'BIC', suffix: ' (optional)', ...limitsOf('createPayoutFile', 'debtor.bic') })}
 ${input(request, { name: 'executionDate', label: 'Execution date', type: 'date', value: request.form.get('executionDate') ?? localDate(nowIso(request.ctx), request.zone), required: true, maxlength: 10 })}`
 
-async function send({ ctx, params, form: sent }: PageRequest) {
+async function send({ ctx, params, form: submitted }: PageRequest) {
   const batchId = params.id ?? ''
-  const format = field(sent, 'format') ?? ''
-  const bic = field(sent, 'debtorBic')
+  const format = field(submitted, 'format') ?? ''
+  const bic = field(submitted, 'debtorBic')
   const debtor = {
-    name: field(sent, 'debtorName') ?? '',
-    iban: field(sent, 'debtorIban') ?? '',
+    name: field(submitted, 'debtorName') ?? '',
+    iban: field(submitted, 'debtorIban') ?? '',
     ...(bic && { bic }),
   }
-  const sepa = { debtor, executionDate: field(sent, 'executionDate') ?? null }
+  const sepa = { debtor, executionDate: field(submitted, 'executionDate') ?? null }
   const body = validateBody('createPayoutFile', { batchId, format, ...(format === 'sepa' && sepa) })
-  const id = field(sent, 'fileId') ?? newFileId(ctx, format)
+  const id = field(submitted, 'fileId') ?? newFileId(ctx, format)
   const { lines, totalCents, currency } = await payoutFiles.create(ctx, id, body)
   const text = `${counted(lines, 'payment')} marked as sent: ${money(totalCents, currency)}. Download the file below and upload it.`
   return { to: urlWithQuery(`/admin/payouts/${batchId}`, { view: 'files' }), flash: { text } }

@@ -16,7 +16,7 @@ export const approvedText = ({ approvedCents, onHoldCents, currency }: component
 /** The facts of a batch or of its preview. */
 export function batchFacts(batch: Batch, zone: string): Html {
   const { totals, heldBack, onHold, currency } = batch
-  const held = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
+  const heldBackText = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
   return facts(
     [
       // Of what was sent, payments can return; the payments below have the sums of each state.
@@ -30,7 +30,7 @@ export function batchFacts(batch: Batch, zone: string): Html {
           ? undefined
           : html`<small>${counts(onHold.commissions)}, ${money(onHold.commissionCents, currency)}; from ${day(onHold.nextAvailableAt, zone)} on, a batch that includes earlier commissions pays it</small>`,
       ],
-      ['Held back', heldBack.commissions ? html`<small>${held}</small>` : 'none'],
+      ['Held back', heldBack.commissions ? html`<small>${heldBackText}</small>` : 'none'],
     ],
     'stats',
   )

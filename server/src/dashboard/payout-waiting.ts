@@ -49,12 +49,12 @@ export async function readWaitingKept(
   list?: WaitingList,
 ): Promise<Cached<Read> & { approved: number }> {
   const approved = await countWaiting(ctx)
-  const kept = await readForPage(ctx, {
+  const stored = await readForPage(ctx, {
     key: ['waiting', minimumsOf({ ctx }), list],
     cost: approved,
-    read: (own) => readWaiting(own, list && { list }),
+    read: (readCtx) => readWaiting(readCtx, list && { list }),
   })
-  return { ...kept, approved }
+  return { ...stored, approved }
 }
 
 /** The settings that decide what a batch contains. */
@@ -69,7 +69,7 @@ export const minimumsOf = ({ ctx: { shop } }: Pick<PageRequest, 'ctx'>) => [
 /** Approved commissions that are not in a batch: what can be paid, and why the rest cannot. */
 export async function waitingSection(request: PageRequest): Promise<Html> {
   const { value, readAt, approved } = await readWaitingKept(request)
-  const waiting = value?.sums.filter((one) => sumOf(one, WAITING_PARTS).commissions > 0)
+  const waiting = value?.sums.filter((sum) => sumOf(sum, WAITING_PARTS).commissions > 0)
   if (waiting?.length === 0) return html``
   const content = waiting
     ? html`${sumTable(waiting)}${notes(waiting, value?.sums ?? [])}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, request.zone)}</p>`}`
@@ -82,7 +82,7 @@ export async function waitingSection(request: PageRequest): Promise<Html> {
 function sumTable(waiting: WaitingSums[]): Html {
   // Few shops have debts that wait, or a hold.
   const parts = WAITING_PARTS.filter(
-    (part) => !['DEBT', 'ON_HOLD'].includes(part) || waiting.some((one) => one.parts[part]),
+    (part) => !['DEBT', 'ON_HOLD'].includes(part) || waiting.some((totals) => totals.parts[part]),
   )
   const columns: Column[] = [
     'Currency',
@@ -90,12 +90,12 @@ function sumTable(waiting: WaitingSums[]): Html {
     numberColumn('In no batch'),
     { label: 'Actions', kind: 'actions' },
   ]
-  const rows = waiting.map((one): Cell[] => [
-    one.currency,
-    ...parts.map((part) => partCell(one, part)),
-    sumCell(one.currency, sumOf(one, WAITING_PARTS), 'commission'),
-    sumOf(one, IN_NEW_BATCH).commissions > 0
-      ? html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: one.currency })}">Create a batch<span class="visually-hidden"> in ${one.currency}</span></a>`
+  const rows = waiting.map((totals): Cell[] => [
+    totals.currency,
+    ...parts.map((part) => partCell(totals, part)),
+    sumCell(totals.currency, sumOf(totals, WAITING_PARTS), 'commission'),
+    sumOf(totals, IN_NEW_BATCH).commissions > 0
+      ? html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: totals.currency })}">Create a batch<span class="visually-hidden"> in ${totals.currency}</span></a>`
       : '',
   ])
   return table('Waiting for payout', columns, rows, 'figures')
@@ -107,14 +107,14 @@ function partCell({ currency, parts }: WaitingSums, part: WaitingPart): Cell {
   return html`<a href="${urlWithQuery(LIST, { currency, why: part })}">${money(sum.netPayableCents, currency)}</a><small>${counted(sum.affiliates, 'affiliate')}</small>`
 }
 
-const sumCell = (currency: string, sum: { commissions: number; netPayableCents: number }, one: string): Html =>
-  html`${money(sum.netPayableCents, currency)}<small>${counted(sum.commissions, one)}</small>`
+const sumCell = (currency: string, sum: { commissions: number; netPayableCents: number }, label: string): Html =>
+  html`${money(sum.netPayableCents, currency)}<small>${counted(sum.commissions, label)}</small>`
 
 /** The minimum of a whole batch, and what is neither paid nor waiting. */
 function notes(waiting: WaitingSums[], all: WaitingSums[]): Html {
-  const minimums = waiting.flatMap((one) => {
-    const { currency, minimumPayoutCents } = one
-    const { netPayableCents } = sumOf(one, IN_NEW_BATCH)
+  const minimums = waiting.flatMap((totals) => {
+    const { currency, minimumPayoutCents } = totals
+    const { netPayableCents } = sumOf(totals, IN_NEW_BATCH)
     if (minimumPayoutCents === null)
       return [
         `No batch in ${currency} can be created: the legacy minimum and the current minimum differ. Choose one in the settings.`,
@@ -131,8 +131,8 @@ function notes(waiting: WaitingSums[], all: WaitingSums[]): Html {
 
 /** Such as `3 approved commissions are not in a batch: 1.00 EUR, 2.00 USD`; undefined without any. */
 export function inNoBatch(all: WaitingSums[]): string | undefined {
-  const own = all.map((one) => ({ currency: one.currency, ...sumOf(one, WAITING_PARTS) }))
-  const waiting = own.filter(({ commissions }) => commissions > 0)
+  const unbatched = all.map((totals) => ({ currency: totals.currency, ...sumOf(totals, WAITING_PARTS) }))
+  const waiting = unbatched.filter(({ commissions }) => commissions > 0)
   const total = waiting.reduce((sum, { commissions }) => sum + commissions, 0)
   if (total === 0) return undefined
   const sums = waiting.map(({ netPayableCents, currency }) => money(netPayableCents, currency)).join(', ')
@@ -141,10 +141,10 @@ export function inNoBatch(all: WaitingSums[]): string | undefined {
 
 /** Such as `3 commissions are in open batches and not paid yet: 1.00 EUR, 2.00 USD`; undefined without any. */
 export function inOpenBatches(all: WaitingSums[], noun = 'commission'): string | undefined {
-  const open = all.filter((one) => one.inOpenBatches.commissions > 0)
-  const total = open.reduce((sum, one) => sum + one.inOpenBatches.commissions, 0)
+  const open = all.filter((totals) => totals.inOpenBatches.commissions > 0)
+  const total = open.reduce((sum, totals) => sum + totals.inOpenBatches.commissions, 0)
   if (total === 0) return undefined
-  const sums = open.map((one) => money(one.inOpenBatches.netPayableCents, one.currency)).join(', ')
+  const sums = open.map((totals) => money(totals.inOpenBatches.netPayableCents, totals.currency)).join(', ')
   return `${counted(total, `${noun} is`, `${noun}s are`)} in open batches and not paid yet: ${sums}`
 }
 
@@ -161,9 +161,9 @@ const LEADS: Record<(typeof WAITING_PARTS)[number], string> = {
 /** The affiliates whose approved commissions wait, by what becomes of them. */
 async function list(request: PageRequest): Promise<View> {
   const { query, ctx, zone } = request
-  const part = WAITING_PARTS.find((one) => one === query.get('why')) ?? 'PAYABLE'
-  const asked = query.get('currency') ?? ''
-  const currency = isCurrency(asked) ? asked : ctx.shop.currency
+  const part = WAITING_PARTS.find((waitingPart) => waitingPart === query.get('why')) ?? 'PAYABLE'
+  const chosen = query.get('currency') ?? ''
+  const currency = isCurrency(chosen) ? chosen : ctx.shop.currency
   const minimumCents = affiliateMinimumsByCurrency(ctx.shop)[currency]
   const { value, readAt } = await readWaitingKept(request, { currency, parts: [part], ...pageOf(query) })
   const view = {
@@ -176,11 +176,11 @@ async function list(request: PageRequest): Promise<View> {
   }
   if (!value?.affiliates) return { ...view, body: loadingNotice('Calculating the approved commissions…') }
   const { data, pagination } = value.affiliates
-  const own = value.sums.find((one) => one.currency === currency)
+  const currencyTotals = value.sums.find((sum) => sum.currency === currency)
   return {
     ...view,
     body: html`${value.sums.length > 1 ? html`<div class="toolbar">${currencyTabs(value.sums, currency, part)}</div>` : ''}
-${partTabs(own, currency, part)}
+${partTabs(currencyTotals, currency, part)}
 ${
   data.length
     ? affiliateTable('Affiliates', data, { currency, path: urlWithQuery(LIST, { currency, why: part }) })
@@ -201,14 +201,14 @@ const currencyTabs = (sums: WaitingSums[], current: string, part: WaitingPart): 
     'segments',
   )
 
-const partTabs = (own: WaitingSums | undefined, currency: string, current: WaitingPart): Html =>
+const partTabs = (totals: WaitingSums | undefined, currency: string, current: WaitingPart): Html =>
   tabs(
     'By reason',
-    WAITING_PARTS.filter((part) => part !== 'DEBT' || own?.parts.DEBT || part === current).map((part) => ({
+    WAITING_PARTS.filter((part) => part !== 'DEBT' || totals?.parts.DEBT || part === current).map((part) => ({
       to: urlWithQuery(LIST, { currency, why: part }),
-      text: `${BALANCE_NAMES[part]}: ${money(own?.parts[part]?.netPayableCents ?? 0, currency)}`,
+      text: `${BALANCE_NAMES[part]}: ${money(totals?.parts[part]?.netPayableCents ?? 0, currency)}`,
       isCurrent: part === current,
-      count: own?.parts[part]?.affiliates ?? 0,
+      count: totals?.parts[part]?.affiliates ?? 0,
     })),
   )
 
@@ -228,34 +228,34 @@ export const affiliateTable = (
   table(
     name,
     COLUMNS,
-    list.map((one) => row(one, currency, path)),
+    list.map((affiliate) => row(affiliate, currency, path)),
   )
 
-const row = (one: WaitingAffiliate, currency: string, path: string): Cell[] => [
-  html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.name || one.affiliateId)}</a><small>${isolated(one.email)}</small>`,
-  money(one.netPayableCents, currency),
-  counts(one.commissions),
-  html`${one.reason ? blockedText({ ...one, currency }) : nameOf(one.method ?? '')}${one.part === 'HELD_BACK' ? '' : html`<small><a href="${payeeLink(one.affiliateId, path)}">${one.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(one.name)}</span></a></small>`}`,
+const row = (waitingAffiliate: WaitingAffiliate, currency: string, path: string): Cell[] => [
+  html`<a href="/admin/affiliates/${waitingAffiliate.affiliateId}">${isolated(waitingAffiliate.name || waitingAffiliate.affiliateId)}</a><small>${isolated(waitingAffiliate.email)}</small>`,
+  money(waitingAffiliate.netPayableCents, currency),
+  counts(waitingAffiliate.commissions),
+  html`${waitingAffiliate.reason ? blockedText({ ...waitingAffiliate, currency }) : nameOf(waitingAffiliate.method ?? '')}${waitingAffiliate.part === 'HELD_BACK' ? '' : html`<small><a href="${payeeLink(waitingAffiliate.affiliateId, path)}">${waitingAffiliate.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(waitingAffiliate.name)}</span></a></small>`}`,
 ]
 
 /** The field of the currency of a new batch, with the sum that waits in each, and the currency that is chosen. */
 export async function currencyChoice(
   request: PageRequest,
-  asked: string | undefined,
+  chosen: string | undefined,
 ): Promise<{ field: Html; currency: string | undefined }> {
   const { value } = await readWaitingKept(request)
   const options = value
     ? value.sums
-        .filter((one) => sumOf(one, IN_NEW_BATCH).commissions > 0)
-        .map((one) => {
-          const sum = money(sumOf(one, IN_NEW_BATCH).netPayableCents, one.currency)
-          return [one.currency, `${one.currency} (${sum} waiting)`] as const
+        .filter((option) => sumOf(option, IN_NEW_BATCH).commissions > 0)
+        .map((option) => {
+          const sum = money(sumOf(option, IN_NEW_BATCH).netPayableCents, option.currency)
+          return [option.currency, `${option.currency} (${sum} waiting)`] as const
         })
     : // Their sums are being added up.
-      (await approvedCurrencies(request.ctx)).map((one) => [one, one] as const)
-  const has = (currency: string) => options.some(([one]) => one === currency)
-  const own = request.ctx.shop.currency
-  const currency = asked ?? (has(own) ? own : options[0]?.[0])
+      (await approvedCurrencies(request.ctx)).map((option) => [option, option] as const)
+  const has = (currency: string) => options.some(([option]) => option === currency)
+  const shopCurrency = request.ctx.shop.currency
+  const currency = chosen ?? (has(shopCurrency) ? shopCurrency : options[0]?.[0])
   if (currency === undefined) return { field: html``, currency }
   const all = has(currency) ? options : [...options, [currency, currency] as const]
   return { field: select('currency', 'Currency', all, currency), currency }

@@ -53,12 +53,12 @@ export const payoutRoutes: Route[] = [
 
 /** Previews the batch of a period, then creates it. */
 async function showNew(request: PageRequest): Promise<View> {
-  const sent = request.form.size ? request.form : request.query
+  const submittedFields = request.form.size ? request.form : request.query
   const { zone } = request
-  const given = { ...lastMonthOf(request), ...submitted(sent) }
-  const { field: currencyField, currency } = await currencyChoice(request, given.currency)
-  const batchInput = { ...given, currency }
-  const isSubmitted = sent.has('from') && !request.form.size
+  const defaults = { ...lastMonthOf(request), ...submitted(submittedFields) }
+  const { field: currencyField, currency } = await currencyChoice(request, defaults.currency)
+  const batchInput = { ...defaults, currency }
+  const isSubmitted = submittedFields.has('from') && !request.form.size
   const problem = isSubmitted ? problemWith(request, batchInput) : undefined
   if (problem) request.problem = problem
   return {
@@ -76,13 +76,13 @@ ${isSubmitted ? await preview(request, batchInput) : empty('Preview a period', '
   }
 }
 
-const submitted = (sent: URLSearchParams): Partial<BatchInput> => {
-  const [from, until, currency] = [field(sent, 'from'), field(sent, 'until'), field(sent, 'currency')]
+const submitted = (fields: URLSearchParams): Partial<BatchInput> => {
+  const [from, until, currency] = [field(fields, 'from'), field(fields, 'until'), field(fields, 'currency')]
   return {
     ...(from && { from }),
     ...(until && { until }),
     ...(currency && { currency: currency.toUpperCase() }),
-    includeEarlier: field(sent, 'includeEarlier') === '1',
+    includeEarlier: field(fields, 'includeEarlier') === '1',
   }
 }
 
@@ -106,7 +106,7 @@ async function show(request: PageRequest): Promise<View> {
   const { query, zone } = request
   const batch = await find(request)
   const path = `${PATH}/${batch.id}`
-  const view = VIEWS.find((one) => one === query.get('view')) ?? 'payments'
+  const view = VIEWS.find((view) => view === query.get('view')) ?? 'payments'
   const { status, totals } = batch
   const [payments, commissionList, canCancel] = await Promise.all([
     readPayments(request, batch),
@@ -144,16 +144,16 @@ async function hasCommissions({ ctx }: PageRequest, payoutBatchId: string): Prom
 
 async function commissionSection(request: PageRequest, batch: Batch & { id: string }): Promise<Html> {
   const { query, zone } = request
-  const asked = { ...pageOf(query), payoutBatchId: batch.id }
-  const { value: own, readAt } = await readForPage(request.ctx, {
-    key: ['batch', batch, asked],
+  const listQuery = { ...pageOf(query), payoutBatchId: batch.id }
+  const { value: readCtx, readAt } = await readForPage(request.ctx, {
+    key: ['batch', batch, listQuery],
     cost: batch.totals.commissions,
-    read: (own) => commissions.list(own, asked),
+    read: (readCtx) => commissions.list(readCtx, listQuery),
   })
-  const notice = own ? asOfNotice(readAt, zone) : loadingNotice('Counting matching rows…')
-  const rows = own?.data ?? []
-  return html`${rows.length ? listTable('Commissions of this batch', await commissionColumns(request, rows), rows) : own && html`<p>This batch contains no commissions.</p>`}
-${notice}${own && pager(`${PATH}/${batch.id}`, query, own.pagination)}`
+  const notice = readCtx ? asOfNotice(readAt, zone) : loadingNotice('Counting matching rows…')
+  const rows = readCtx?.data ?? []
+  return html`${rows.length ? listTable('Commissions of this batch', await commissionColumns(request, rows), rows) : readCtx && html`<p>This batch contains no commissions.</p>`}
+${notice}${readCtx && pager(`${PATH}/${batch.id}`, query, readCtx.pagination)}`
 }
 
 /** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */

@@ -15,30 +15,30 @@ import { urlWithQuery } from './url.ts'
 type Figures = Pick<Overview, 'days' | 'clicks'>
 
 /** The shop's currency first. */
-export const currenciesOf = ({ days }: Figures, own: string): string[] => [
-  own,
-  ...[...new Set(days.map(({ currency }) => currency))].filter((one) => one !== own).sort(),
+export const currenciesOf = ({ days }: Figures, shopCurrency: string): string[] => [
+  shopCurrency,
+  ...[...new Set(days.map(({ currency }) => currency))].filter((currency) => currency !== shopCurrency).sort(),
 ]
 
 /** The currency of the charts: the one that was asked for, or the shop's. */
-export const shownCurrency = (currencies: string[], query: URLSearchParams, own: string): string =>
-  currencies.find((one) => one === query.get('currency')) ?? own
+export const shownCurrency = (currencies: string[], query: URLSearchParams, shopCurrency: string): string =>
+  currencies.find((currency) => currency === query.get('currency')) ?? shopCurrency
 
 /** Links to the charts in other currencies, if there are any. */
 export function currencyTabs(
   overview: Figures,
   { ctx, query }: PageRequest,
-  { path, given }: { path: string; given: FilterValues },
+  { path, values }: { path: string; values: FilterValues },
 ): Html {
   const currencies = currenciesOf(overview, ctx.shop.currency)
   if (currencies.length < 2) return html``
   const shown = shownCurrency(currencies, query, ctx.shop.currency)
   return tabs(
     'Currency of the charts',
-    currencies.map((one) => ({
-      to: urlWithQuery(path, { ...given, currency: one }),
-      text: one,
-      isCurrent: one === shown,
+    currencies.map((currency) => ({
+      to: urlWithQuery(path, { ...values, currency: currency }),
+      text: currency,
+      isCurrent: currency === shown,
     })),
     'segments',
   )
@@ -57,8 +57,10 @@ export function charts(
   const { days, firstDay } = period
   const [now, before] = legendTexts(period)
   const [dates, earlier] = [datesFrom(firstDay, days), datesFrom(addDays(firstDay, -days), days)]
-  const tallies = new Map(overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]))
-  const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
+  const tallies = new Map(
+    overview.days.filter((value) => value.currency === currency).map((value) => [value.date, value]),
+  )
+  const clicks = new Map(overview.clicks.map((value) => [value.date, value.clicks]))
   const of = (list: string[], value: (date: string) => number | undefined) => list.map((date) => value(date) ?? 0)
   const cents = (value: number) => money(value, currency)
   const sources: Record<ChartName, [value: (date: string) => number | undefined, show: (value: number) => string]> = {
@@ -70,7 +72,7 @@ export function charts(
   const drawn = names.map((name) => {
     const [value, show] = sources[name]
     const [values, previous] = [of(dates, value), of(earlier, value)]
-    const sum = (list: number[]) => list.reduce((total, one) => total + one, 0)
+    const sum = (list: number[]) => list.reduce((total, value) => total + value, 0)
     const note = change(sum(values), sum(previous))
     return chart({ name, total: show(sum(values)), note, dates, values, before: previous, show, tick: shortly(show) })
   })
@@ -87,9 +89,9 @@ const shortly = (show: (value: number) => string) => (value: number) =>
 
 function dailyTable(overview: Figures, { days, firstDay, timeZone }: Period, currency: string): Html {
   const tallies = new Map<string, OverviewDay>(
-    overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]),
+    overview.days.filter((day) => day.currency === currency).map((day) => [day.date, day]),
   )
-  const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
+  const clicks = new Map(overview.clicks.map((click) => [click.date, click.clicks]))
   const rows = datesFrom(firstDay, days)
     .toReversed()
     .map((date) => {

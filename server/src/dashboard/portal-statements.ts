@@ -34,17 +34,17 @@ const MONTH_COLUMNS: Column[] = [
 
 /** The months that have a statement, each with its sums by currency. */
 export async function monthsPage({ ctx, affiliate, query, cost }: PortalRequest): Promise<Html> {
-  const asked = { page: pageOf(query).page, limit: MONTHS }
+  const listQuery = { page: pageOf(query).page, limit: MONTHS }
   const { value: list } = await readForPage(ctx, {
-    key: ['own months', affiliate.id, asked, localDate(nowIso(ctx), ctx.shop.timeZone)],
+    key: ['own months', affiliate.id, listQuery, localDate(nowIso(ctx), ctx.shop.timeZone)],
     cost,
-    read: (own) => listMonths(own, affiliate.id, asked),
+    read: (readCtx) => listMonths(readCtx, affiliate.id, listQuery),
   })
   if (!list) return loadingNotice('Calculating your statements…')
   if (list.pagination.total === 0)
     return empty('No statements yet', 'There is one for each month, from your first order on.', 'payouts')
   const thisMonth = localDate(nowIso(ctx), ctx.shop.timeZone).slice(0, 7)
-  const rows = list.data.map((one) => monthRow(one, { query, isCurrent: one.month === thisMonth }))
+  const rows = list.data.map((month) => monthRow(month, { query, isCurrent: month.month === thisMonth }))
   return html`<p class="hint">Each statement lists what you earned and what you were paid in a month. An order that is approved later changes the statement of its month.</p>
 ${table('Statements', MONTH_COLUMNS, rows)}
 ${pager(STATEMENTS_PATH, query, list.pagination)}`
@@ -56,7 +56,7 @@ function monthRow(
 ): Cell[] {
   const amounts = (name: 'openingCents' | 'earnedCents' | 'paidCents' | 'closingCents'): Cell =>
     currencies.length
-      ? html`${currencies.map((one) => html`<span class="line">${money(one[name], one.currency)}</span>`)}`
+      ? html`${currencies.map((currency) => html`<span class="line">${money(currency[name], currency.currency)}</span>`)}`
       : '–'
   return [
     html`<a href="${portalUrl(`${STATEMENTS_PATH}/${month}`, query)}">${monthText(month)}</a>${isCurrent ? html`<small>So far</small>` : ''}`,
@@ -82,19 +82,19 @@ const LINE_COLUMNS: Column[] = [
 
 /** A statement with its lines in words, and its files. */
 export async function statementPage({ ctx, affiliate, query, cost }: PortalRequest, month: string): Promise<Html> {
-  const asked = { month, page: pageOf(query).page, limit: LINES }
+  const listQuery = { month, page: pageOf(query).page, limit: LINES }
   const { value: statement } = await readForPage(ctx, {
-    key: ['own statement', affiliate.id, asked],
+    key: ['own statement', affiliate.id, listQuery],
     cost,
-    read: (own) => read(own, affiliate.id, asked),
+    read: (readCtx) => read(readCtx, affiliate.id, listQuery),
   })
   if (!statement) return loadingNotice('Calculating your statement…')
   const path = `${STATEMENTS_PATH}/${month}`
   const file = (format: Format) => portalUrl(`${path}/file`, query, { format })
-  const { pagination } = toPage([], asked, statement.lineCount)
+  const { pagination } = toPage([], listQuery, statement.lineCount)
   return html`<p class="crumb"><a href="${portalUrl(STATEMENTS_PATH, query)}">← All statements</a></p>
 <div class="head"><h2>${monthText(month)}</h2><div class="actions"><a class="button" href="${file('html')}" target="_blank">Print<span class="visually-hidden"> (opens a new tab)</span></a><a class="button" href="${file('csv')}" download>Download as CSV</a></div></div>
-${statement.currencies.map((one) => sumsOf(one))}
+${statement.currencies.map((currency) => sumsOf(currency))}
 ${
   statement.lines.length
     ? table('Lines', LINE_COLUMNS, linesOf(statement, ctx.shop.timeZone))

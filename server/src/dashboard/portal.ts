@@ -130,18 +130,18 @@ ${links}${body}`,
 
 async function overview(request: PortalRequest): Promise<Html> {
   const { ctx, affiliate, query } = request
-  const asked = { affiliateId: affiliate.id, ...pageOf(query) }
-  const kept = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
-    readForPage(ctx, { key: ['own page', name, asked], cost: request.cost, read })
+  const listQuery = { affiliateId: affiliate.id, ...pageOf(query) }
+  const cached = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
+    readForPage(ctx, { key: ['own page', name, listQuery], cost: request.cost, read })
   const [{ value: balance }, { value: list }, { value: sums }, aliases, terms] = await Promise.all([
-    kept('balance', (own) => readBalance(own, affiliate.id)),
-    kept('commissions', (own) => commissions.list(own, asked)),
-    kept('sums', (own) => sumsByCurrency(own, affiliate.id)),
+    cached('balance', (readCtx) => readBalance(readCtx, affiliate.id)),
+    cached('commissions', (readCtx) => commissions.list(readCtx, listQuery)),
+    cached('sums', (readCtx) => sumsByCurrency(readCtx, affiliate.id)),
     listOf(ctx, affiliate.id),
     summaryFor(ctx, affiliate),
   ])
   const also = (kind: (typeof aliases)[number]['kind'], shown: (value: string) => string) =>
-    aliases.filter((one) => one.kind === kind).map(({ value }) => html`<code>${isolated(shown(value))}</code> `)
+    aliases.filter((aliase) => aliase.kind === kind).map(({ value }) => html`<code>${isolated(shown(value))}</code> `)
   const [links, codes] = [also('LINK', (value) => linkOf(ctx.shop, value)), also('CODE', (value) => value)]
   return html`<section class="card" aria-labelledby="share"><h2 id="share">Share</h2>
 ${facts(
@@ -187,15 +187,15 @@ async function sumsByCurrency(ctx: Context, affiliateId: string) {
 }
 
 /** Amounts before tax, and what remains of the approved ones where tax is withheld. */
-const amountsOf = ({ currency, ...one }: Balance, hasTax: boolean): (readonly [name: string, text: string])[] => {
-  const net = one.approvedCents + one.batchedCents - one.taxWithheldCents
+const amountsOf = ({ currency, ...cents }: Balance, hasTax: boolean): (readonly [name: string, text: string])[] => {
+  const net = cents.approvedCents + cents.batchedCents - cents.taxWithheldCents
   return [
-    ['Awaiting approval', money(one.pendingCents, currency)],
-    ['Approved', approvedText({ currency, ...one })],
-    ['Being paid', money(one.batchedCents, currency)],
+    ['Awaiting approval', money(cents.pendingCents, currency)],
+    ['Approved', approvedText({ currency, ...cents })],
+    ['Being paid', money(cents.batchedCents, currency)],
     ...(hasTax
       ? ([
-          ['Tax withheld', money(-one.taxWithheldCents, currency)],
+          ['Tax withheld', money(-cents.taxWithheldCents, currency)],
           ['You receive', money(net, currency)],
         ] as const)
       : []),
@@ -210,7 +210,7 @@ function balanceOf(balances: Balance[]): Html {
   return table(
     'Balance by currency',
     ['Currency', ...amountsOf(first, hasTax).map(([name]) => numberColumn(name))],
-    balances.map((one) => [one.currency, ...amountsOf(one, hasTax).map(([, text]) => text)]),
+    balances.map((balance) => [balance.currency, ...amountsOf(balance, hasTax).map(([, text]) => text)]),
   )
 }
 
@@ -219,26 +219,26 @@ async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<H
     return empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders')
   const { timeZone } = ctx.shop
   const orders = await adjustedOrders(ctx, list)
-  const row = (one: Commission): Cell[] => {
-    const { order, reason } = orderOf(one, { orders })
+  const row = (commission: Commission): Cell[] => {
+    const { order, reason } = orderOf(commission, { orders })
     return [
       isolated(order ?? 'Adjustment'),
-      time(one.happenedAt, '–', timeZone),
-      earned(one.commissionAmountCents, one.currency, one.orderStatus),
-      badge(one.orderStatus),
-      html`${reason === undefined ? rateOf(one) : html`${isolated(reason)}. `}${reasonOf(one, timeZone)}`,
+      time(commission.happenedAt, '–', timeZone),
+      earned(commission.commissionAmountCents, commission.currency, commission.orderStatus),
+      badge(commission.orderStatus),
+      html`${reason === undefined ? rateOf(commission) : html`${isolated(reason)}. `}${reasonOf(commission, timeZone)}`,
     ]
   }
   return table('Orders', COLUMNS, list.map(row))
 }
 
 /** How the commission was computed, such as `16% of 100.00 USD, of which 20.00 USD was refunded. `. */
-function rateOf(one: Commission): string {
-  if (one.commissionAmountCents <= 0 || one.commissionType === null) return ''
-  const { commissionType, commissionRateBps, commissionBaseCents, remainingBaseCents, orderCurrency } = one
+function rateOf(commission: Commission): string {
+  if (commission.commissionAmountCents <= 0 || commission.commissionType === null) return ''
+  const { commissionType, commissionRateBps, commissionBaseCents, remainingBaseCents, orderCurrency } = commission
   if (commissionType !== 'PERCENT_OF_SALE') return 'Flat commission. '
   if (commissionRateBps === 0) return ''
-  const isOneRate = Math.abs((remainingBaseCents * commissionRateBps) / 10_000 - one.commissionAmountCents) <= 1
+  const isOneRate = Math.abs((remainingBaseCents * commissionRateBps) / 10_000 - commission.commissionAmountCents) <= 1
   const refunded = commissionBaseCents - remainingBaseCents
   const refund = refunded > 0 ? `, of which ${money(refunded, orderCurrency)} was refunded` : ''
   const goods = money(commissionBaseCents, orderCurrency)

@@ -27,9 +27,10 @@ export const typedRate = (
 
 /** The fields of a program; those that only exist once it was created, for an existing one. */
 export function programFields(request: PageRequest, known: Program | undefined): Html {
-  const { form: sent, ctx } = request
-  const text = (name: string, otherwise: string) => (sent.size ? (sent.get(name) ?? '') : otherwise)
-  const isOn = (name: string, otherwise: boolean | undefined) => (sent.size ? sent.has(name) : Boolean(otherwise))
+  const { form: submitted, ctx } = request
+  const text = (name: string, otherwise: string) => (submitted.size ? (submitted.get(name) ?? '') : otherwise)
+  const isOn = (name: string, otherwise: boolean | undefined) =>
+    submitted.size ? submitted.has(name) : Boolean(otherwise)
   const rate =
     known && typedRate({ commissionType: known.commissionType, rate: known.defaultCommissionBps }, ctx.shop.currency)
   return html`${input(request, { name: 'name', label: 'Name', value: text('name', known?.name ?? ''), required: true, ...limitsOf('updateProgram', 'name') })}

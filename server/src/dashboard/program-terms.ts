@@ -71,34 +71,34 @@ const APPLIES_TO = [
 
 async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone } = request
-  const one = await programs.find(ctx, request.params.id ?? '')
-  const current = await terms.find(ctx, one.id)
+  const program = await programs.find(ctx, request.params.id ?? '')
+  const current = await terms.find(ctx, program.id)
   return {
     title: 'Terms',
-    crumb: { to: `/admin/programs/${one.id}`, text: one.name },
-    subjectId: one.id,
+    crumb: { to: `/admin/programs/${program.id}`, text: program.name },
+    subjectId: program.id,
     lead: current.summary,
     body: html`<p class="hint">Version ${current.version}, since ${day(current.createdAt, zone)}. A change counts for orders from now on; recorded commissions keep their version.</p>
-${rulesOf(request, one, current)}
+${rulesOf(request, program, current)}
 ${
   isOwner
-    ? html`<h2>Add a rule</h2><div class="halves">${Object.keys(PRESETS).map((name) => presetForm(request, { one, current, name }))}</div>
+    ? html`<h2>Add a rule</h2><div class="halves">${Object.keys(PRESETS).map((name) => presetForm(request, { program, current, name }))}</div>
 <h2>Hold and scope</h2><section class="card narrow">${holdForm(request, current)}</section>`
     : ''
 }`,
   }
 }
 
-function rulesOf(request: PageRequest, one: Program, { version, rules }: Terms): Html {
+function rulesOf(request: PageRequest, program: Program, { version, rules }: Terms): Html {
   if (rules.length === 0) return html`<p>No rules. All orders earn the program rate.</p>`
-  const texts = terms.ruleTexts(one, rules, request.ctx.shop.currency)
+  const texts = terms.ruleTexts(program, rules, request.ctx.shop.currency)
   const rows = texts.map((text, index) => [
     String(index + 1),
     text,
     request.isOwner
       ? form(
           request,
-          `${pathOf(one.id)}/rules/${index}/delete`,
+          `${pathOf(program.id)}/rules/${index}/delete`,
           html`${hidden('version', String(version))}<button class="small">Remove<span class="visually-hidden"> rule ${index + 1}</span></button>`,
         )
       : '',
@@ -108,24 +108,24 @@ ${table('Rules', ['Rule', wideColumn('Pays'), ACTIONS], rows)}`
 }
 
 interface Shown {
-  one: Program
+  program: Program
   current: Terms
   name: string
 }
 
 /** The form of a preset, and in one sentence what the terms would be with its values at first. */
-function presetForm(request: PageRequest, { one, current, name }: Shown): Html {
-  const { ctx, form: sent } = request
+function presetForm(request: PageRequest, { program, current, name }: Shown): Html {
+  const { ctx, form: submitted } = request
   const { title, number, takesAffiliate, takesRate, condition } = PRESETS[name]!
-  const isSent = sent.get('preset') === name
-  const value = (field: string, otherwise: string) => (isSent ? (sent.get(field) ?? '') : otherwise)
+  const isSent = submitted.get('preset') === name
+  const value = (field: string, otherwise: string) => (isSent ? (submitted.get(field) ?? '') : otherwise)
   const commissionPercent = takesRate ? 10 : null
   const example = withRule(current, { when: condition(number?.[1] ?? 0, 'aff'), commissionPercent })
   return html`<section class="card"><h3>${title}</h3>
-<p class="hint">${terms.summaryOf(one, { ...current, ...example }, { commissionType: one.commissionType, currency: ctx.shop.currency })}</p>
+<p class="hint">${terms.summaryOf(program, { ...current, ...example }, { commissionType: program.commissionType, currency: ctx.shop.currency })}</p>
 ${form(
   request,
-  `${pathOf(one.id)}/rules`,
+  `${pathOf(program.id)}/rules`,
   html`${hidden('preset', name)}${hidden('version', String(current.version))}<div class="fields">
 ${number ? input(request, { id: `${name}-number`, name: 'number', label: number[0], type: 'number', value: value('number', String(number[1])), min: 1, max: 1200, required: true }) : ''}
 ${takesAffiliate ? input(request, { id: `${name}-affiliate`, name: 'affiliate', label: 'Affiliate', value: value('affiliate', ''), required: true, maxlength: 254, hint: 'Email address, code, or ID.' }) : ''}
@@ -146,33 +146,33 @@ ${select('appliesTo', 'A change counts for', APPLIES_TO, request.form.get('appli
 /** What a rule compares, to keep rules of one kind together. */
 const kindOf = ({ when }: Rule): string => Object.keys(when).join()
 const lowest = ({ when }: Rule): number =>
-  Object.values(when).flatMap((one) => ('from' in one ? [one.from ?? 0] : []))[0] ?? 0
+  Object.values(when).flatMap((range) => ('from' in range ? [range.from ?? 0] : []))[0] ?? 0
 
 /** Adds a rule where it counts: a personal rate first, and of one kind the one that begins later. */
 function withRule({ rules }: Terms, rule: Rule): { rules: Rule[] } {
   if (rule.when.affiliateIds) return { rules: [rule, ...rules] }
-  const others = rules.filter((one) => kindOf(one) !== kindOf(rule) || lowest(one) !== lowest(rule))
-  const found = others.findIndex((one) => kindOf(one) === kindOf(rule) && lowest(one) < lowest(rule))
-  return { rules: others.toSpliced(found < 0 ? others.length : found, 0, rule) }
+  const others = rules.filter((existing) => kindOf(existing) !== kindOf(rule) || lowest(existing) !== lowest(rule))
+  const position = others.findIndex((existing) => kindOf(existing) === kindOf(rule) && lowest(existing) < lowest(rule))
+  return { rules: others.toSpliced(position < 0 ? others.length : position, 0, rule) }
 }
 
 async function addRule(request: PageRequest) {
-  const { ctx, form: sent } = request
-  const preset = PRESETS[sent.get('preset') ?? ''] ?? PRESETS.months!
+  const { ctx, form: submitted } = request
+  const preset = PRESETS[submitted.get('preset') ?? ''] ?? PRESETS.months!
   const rule = {
     when: preset.condition(
-      preset.number ? typedNumber('number', sent.get('number')) : 0,
+      preset.number ? typedNumber('number', submitted.get('number')) : 0,
       preset.takesAffiliate ? await affiliateIdOf(request) : '',
     ),
-    commissionPercent: preset.takesRate ? typedNumber('commissionPercent', sent.get('commissionPercent')) : null,
+    commissionPercent: preset.takesRate ? typedNumber('commissionPercent', submitted.get('commissionPercent')) : null,
   }
   return replace(request, withRule(await terms.find(ctx, request.params.id ?? ''), rule))
 }
 
-async function affiliateIdOf({ ctx, form: sent }: PageRequest): Promise<string> {
-  const [found] = await findExactly(ctx, field(sent, 'affiliate') ?? '')
-  if (!found) throw affiliateNotFound()
-  return found.id
+async function affiliateIdOf({ ctx, form: submitted }: PageRequest): Promise<string> {
+  const [affiliate] = await findExactly(ctx, field(submitted, 'affiliate') ?? '')
+  if (!affiliate) throw affiliateNotFound()
+  return affiliate.id
 }
 
 async function removeRule(request: PageRequest) {
@@ -181,18 +181,18 @@ async function removeRule(request: PageRequest) {
 }
 
 function save(request: PageRequest) {
-  const { form: sent } = request
+  const { form: submitted } = request
   return replace(request, {
-    holdDays: typedNumber('holdDays', sent.get('holdDays')),
-    appliesTo: sent.get('appliesTo') as Terms['appliesTo'],
+    holdDays: typedNumber('holdDays', submitted.get('holdDays')),
+    appliesTo: submitted.get('appliesTo') as Terms['appliesTo'],
   })
 }
 
 /** Replaces the version that the form was made for. */
-async function replace({ ctx, params, form: sent }: PageRequest, changes: Partial<Terms>) {
+async function replace({ ctx, params, form: submitted }: PageRequest, changes: Partial<Terms>) {
   const id = params.id ?? ''
   const { holdDays, appliesTo, rules } = await terms.find(ctx, id)
-  const version = typedNumber('version', sent.get('version'))
+  const version = typedNumber('version', submitted.get('version'))
   const body = validateBody('setProgramTerms', { holdDays, appliesTo, rules, ...changes, version })
   const { summary } = await terms.set(ctx, id, body)
   return { to: pathOf(id), flash: { text: `Terms saved. ${summary}` } }

@@ -30,37 +30,37 @@ export const programPageRoutes: Route[] = [
 
 async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone } = request
-  const one = await programs.find(request.ctx, request.params.id ?? '')
-  const { summary } = await terms.find(ctx, one.id)
-  const figures = (await programFiguresOf(ctx, [one.id])).get(one.id) ?? NO_FIGURES
+  const program = await programs.find(request.ctx, request.params.id ?? '')
+  const { summary } = await terms.find(ctx, program.id)
+  const figures = (await programFiguresOf(ctx, [program.id])).get(program.id) ?? NO_FIGURES
   const discount =
-    one.discountValue === null
+    program.discountValue === null
       ? 'none'
-      : one.discountType === 'PERCENT'
-        ? `${one.discountValue}%`
-        : money(Math.round(one.discountValue * 100), ctx.shop.currency)
+      : program.discountType === 'PERCENT'
+        ? `${program.discountValue}%`
+        : money(Math.round(program.discountValue * 100), ctx.shop.currency)
   return {
-    title: one.name,
+    title: program.name,
     crumb: { to: LIST, text: 'Programs' },
-    badges: badge(one.status),
-    subjectId: one.id,
-    actions: html`<a class="button" href="${LIST}/${one.id}/backtest">What if…</a>${isOwner ? html`<a class="button main" href="${LIST}/${one.id}/edit">Edit</a>` : ''}`,
-    body: html`${one.description ? html`<p class="lead">${isolated(one.description)}</p>` : ''}
+    badges: badge(program.status),
+    subjectId: program.id,
+    actions: html`<a class="button" href="${LIST}/${program.id}/backtest">What if…</a>${isOwner ? html`<a class="button main" href="${LIST}/${program.id}/edit">Edit</a>` : ''}`,
+    body: html`${program.description ? html`<p class="lead">${isolated(program.description)}</p>` : ''}
 <section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency, false)}</section>
 <section class="card" aria-labelledby="terms"><h2 id="terms">Terms</h2>${facts([
-      ['Commission', rateText(one.commissionType, one.defaultCommissionBps, ctx.shop.currency)],
-      ['Terms', html`${summary} <a href="${LIST}/${one.id}/terms">${isOwner ? 'Change' : 'Show'}</a>`],
-      ['Click window', one.cookieDurationDays === 0 ? 'no link evidence' : `${one.cookieDurationDays} days`],
-      ['Commissions', one.autoApproveOrder ? 'approved automatically' : 'approved manually'],
-      ['Affiliates', one.autoApproveAffiliate ? 'approved automatically' : 'approved manually'],
-      ['Lifetime commission', one.lifetimeCommission ? 'yes' : 'no'],
-      ['Discount of the code', one.discountEnabled ? discount : 'none'],
-      ['New affiliates', one.isDefault ? 'join this program by default' : 'join only when you select it'],
-      ['Members', html`<a href="/admin/affiliates?campaignId=${one.id}">${count(one.affiliateCount)}</a>`],
-      ['Created', day(one.createdAt, zone)],
+      ['Commission', rateText(program.commissionType, program.defaultCommissionBps, ctx.shop.currency)],
+      ['Terms', html`${summary} <a href="${LIST}/${program.id}/terms">${isOwner ? 'Change' : 'Show'}</a>`],
+      ['Click window', program.cookieDurationDays === 0 ? 'no link evidence' : `${program.cookieDurationDays} days`],
+      ['Commissions', program.autoApproveOrder ? 'approved automatically' : 'approved manually'],
+      ['Affiliates', program.autoApproveAffiliate ? 'approved automatically' : 'approved manually'],
+      ['Lifetime commission', program.lifetimeCommission ? 'yes' : 'no'],
+      ['Discount of the code', program.discountEnabled ? discount : 'none'],
+      ['New affiliates', program.isDefault ? 'join this program by default' : 'join only when you select it'],
+      ['Members', html`<a href="/admin/affiliates?campaignId=${program.id}">${count(program.affiliateCount)}</a>`],
+      ['Created', day(program.createdAt, zone)],
     ])}</section>
-${await ruleSection(request, one)}
-${await placeSection(request, one)}`,
+${await ruleSection(request, program)}
+${await placeSection(request, program)}`,
   }
 }
 
@@ -71,18 +71,18 @@ const RULE_KINDS = [
 ] as const
 
 async function ruleSection(request: PageRequest, { id }: Program): Promise<Html> {
-  const { ctx, isOwner, query, form: sent, zone } = request
+  const { ctx, isOwner, query, form: submitted, zone } = request
   const { data, pagination } = await productRules.list(ctx, { programId: id, ...pageOf(query, 'rules') })
-  const rows = data.map((one) => [
-    one.kind === 'product' ? 'Product' : 'Variant',
-    html`<code>${isolated(one.value)}</code>`,
-    rateText(one.commissionType, one.rate, ctx.shop.currency),
-    day(one.createdAt, zone),
+  const rows = data.map((rule) => [
+    rule.kind === 'product' ? 'Product' : 'Variant',
+    html`<code>${isolated(rule.value)}</code>`,
+    rateText(rule.commissionType, rule.rate, ctx.shop.currency),
+    day(rule.createdAt, zone),
     isOwner
       ? form(
           request,
-          `${LIST}/${id}/rules/${one.id}/delete`,
-          html`<button class="small">Remove<span class="visually-hidden"> ${one.kind} ${one.value}</span></button>`,
+          `${LIST}/${id}/rules/${rule.id}/delete`,
+          html`<button class="small">Remove<span class="visually-hidden"> ${rule.kind} ${rule.value}</span></button>`,
         )
       : '',
   ])
@@ -92,12 +92,12 @@ ${rows.length ? table('Product rates', RULE_COLUMNS, rows) : html`<p>No product 
 ${pager(`${LIST}/${id}`, query, pagination, 'rules')}
 ${
   isOwner
-    ? html`<details${sent.has('kind') ? html` open` : ''}><summary>Add a product rate</summary><section class="card">${form(
+    ? html`<details${submitted.has('kind') ? html` open` : ''}><summary>Add a product rate</summary><section class="card">${form(
         request,
         `${LIST}/${id}/rules`,
-        html`<div class="fields">${select('kind', 'Kind', RULE_KINDS, sent.get('kind') ?? 'product')}
+        html`<div class="fields">${select('kind', 'Kind', RULE_KINDS, submitted.get('kind') ?? 'product')}
 ${input(request, { name: 'value', label: 'ID in the store', required: true, ...limitsOf('createProductRule', 'value'), hint: 'Digits only.' })}
-${select('commissionType', 'Commission', RATE_TYPES, sent.get('commissionType') ?? 'PERCENT_OF_SALE')}
+${select('commissionType', 'Commission', RATE_TYPES, submitted.get('commissionType') ?? 'PERCENT_OF_SALE')}
 ${input(request, { name: 'commissionPercent', label: 'Rate', required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}</div>
 <button class="main">Add rate</button>`,
       )}</section></details>`
@@ -106,14 +106,14 @@ ${input(request, { name: 'commissionPercent', label: 'Rate', required: true, max
 }
 
 async function addRule({ ctx, params, form }: PageRequest) {
-  const sent = {
+  const body = {
     programId: params.id ?? '',
     kind: form.get('kind') ?? '',
     value: form.get('value')?.trim() ?? '',
     commissionType: form.get('commissionType') ?? '',
     commissionPercent: typedNumber('commissionPercent', form.get('commissionPercent')),
   }
-  await productRules.create(ctx, validateBody('createProductRule', sent))
+  await productRules.create(ctx, validateBody('createProductRule', body))
   return { to: `${LIST}/${params.id}`, flash: { text: 'Product rate added.' } }
 }
 
@@ -133,7 +133,7 @@ const PLACES = [
 ] as const
 
 async function placeSection(request: PageRequest, { id }: Program): Promise<Html> {
-  const { ctx, isOwner, form: sent } = request
+  const { ctx, isOwner, form: submitted } = request
   const rule = await geoRules.find(ctx, id)
   const shown = PLACES.filter(({ name }) => rule?.[name].length)
   const content = shown.length
@@ -144,10 +144,10 @@ async function placeSection(request: PageRequest, { id }: Program): Promise<Html
 ${content}
 ${
   isOwner
-    ? html`<details${sent.has('countries') ? html` open` : ''}><summary>Change the regions</summary><section class="card">${form(
+    ? html`<details${submitted.has('countries') ? html` open` : ''}><summary>Change the regions</summary><section class="card">${form(
         request,
         `${LIST}/${id}/places`,
-        html`<div class="halves">${PLACES.map(({ name, label, hint }) => textarea(request, { name, label, hint, value: sent.get(name) ?? rule?.[name].join('\n') ?? '', maxlength: 20_000 }))}</div>
+        html`<div class="halves">${PLACES.map(({ name, label, hint }) => textarea(request, { name, label, hint, value: submitted.get(name) ?? rule?.[name].join('\n') ?? '', maxlength: 20_000 }))}</div>
 <button class="main">Save regions</button> <span class="hint">Empty lists remove the limit.</span>`,
       )}</section></details>`
     : ''
@@ -167,23 +167,23 @@ async function setPlaces({ ctx, params, form }: PageRequest) {
     await geoRules.remove(ctx, id)
     return { to, flash: { text: 'Regions removed. Orders from anywhere earn a commission.' } }
   }
-  const sent = Object.fromEntries(Object.entries(places).filter(([, list]) => list.length > 0))
-  await geoRules.set(ctx, id, validateBody('setGeoRule', sent))
+  const body = Object.fromEntries(Object.entries(places).filter(([, list]) => list.length > 0))
+  await geoRules.set(ctx, id, validateBody('setGeoRule', body))
   return { to, flash: { text: 'Regions saved.' } }
 }
 
 async function edit(request: PageRequest): Promise<View> {
-  const one = await programs.find(request.ctx, request.params.id ?? '')
+  const program = await programs.find(request.ctx, request.params.id ?? '')
   return {
-    title: `Edit ${one.name}`,
-    crumb: { to: `${LIST}/${one.id}`, text: one.name },
-    subjectId: one.id,
+    title: `Edit ${program.name}`,
+    crumb: { to: `${LIST}/${program.id}`, text: program.name },
+    subjectId: program.id,
     lead: 'Changes apply to new orders. Recorded commissions keep their rate.',
     body: html`<section class="card narrow">${form(
       request,
-      `${LIST}/${one.id}/edit`,
-      html`${programFields(request, one)}
-<div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${one.id}">Back</a></div>`,
+      `${LIST}/${program.id}/edit`,
+      html`${programFields(request, program)}
+<div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${program.id}">Back</a></div>`,
     )}</section>`,
   }
 }

@@ -58,7 +58,11 @@ function columns(currency: string, earned: Map<string, AffiliateFigures>): ListC
   return [
     { label: 'Program', kind: 'name', cell: nameCell },
     { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
-    { label: 'Rate', card: 'bare', cell: (one) => rateText(one.commissionType, one.defaultCommissionBps, currency) },
+    {
+      label: 'Rate',
+      card: 'bare',
+      cell: (program) => rateText(program.commissionType, program.defaultCommissionBps, currency),
+    },
     { label: 'Click window', card: 'inline', cell: windowCell },
     { label: 'Affiliates', kind: 'number', card: 'inline', cell: affiliatesCell },
     { label: 'Approval', card: 'inline', cell: ({ autoApproveOrder }) => (autoApproveOrder ? 'automatic' : 'manual') },
@@ -93,9 +97,9 @@ async function create(request: PageRequest) {
     discountEnabled: _enabled,
     discountType: _type,
     discountValue: _value,
-    ...sent
+    ...fields
   } = sentProgram(request.form)
-  const body = validateBody('createProgram', sent)
+  const body = validateBody('createProgram', fields)
   const once = { prefix: 'prg', made: 'This program was created when the form was sent the first time.' } as const
   const { id, name } = await createOnce(request, once, (ctx) => programs.create(ctx, body))
   return { to: `${PATH}/${id}`, flash: { text: `Program “${name}” created.` } }

@@ -80,14 +80,14 @@ const MAX_TYPED = 60_000
 const MAX_TYPED_COLUMNS = 20
 
 /** Typed lines may leave out their last cells. */
-function typedReport(sent: string): Uint8Array {
-  const text = sent.replaceAll('\r\n', '\n')
+function typedReport(typed: string): Uint8Array {
+  const text = typed.replaceAll('\r\n', '\n')
   if (text.length > MAX_TYPED) throw invalidBody('The typed payments are too long. Choose a file.')
   const [heading = '', ...lines] = text.trim().split('\n')
   const commas = (line: string) => line.split(',').length - 1
-  const wanted = commas(heading)
-  if (wanted >= MAX_TYPED_COLUMNS) throw invalidBody('The first line has too many columns. Choose a file.')
-  const missing = (line: string) => (line.includes('"') ? 0 : Math.max(0, wanted - commas(line)))
+  const commaCount = commas(heading)
+  if (commaCount >= MAX_TYPED_COLUMNS) throw invalidBody('The first line has too many columns. Choose a file.')
+  const missing = (line: string) => (line.includes('"') ? 0 : Math.max(0, commaCount - commas(line)))
   const rows = lines.filter((line) => line.trim()).map((line) => line + ','.repeat(missing(line)))
   if (rows.length === 0) throw invalidBody('Choose a file, or type at least one payment.')
   return Buffer.from([heading, ...rows].join('\n'))
@@ -95,8 +95,8 @@ function typedReport(sent: string): Uint8Array {
 
 async function preview(request: PageRequest): Promise<View> {
   const { ctx, file, form } = request
-  const found = await previewResults(ctx, file ?? typedReport(form.get('report') ?? ''))
-  return previewPage(request, found)
+  const preview = await previewResults(ctx, file ?? typedReport(form.get('report') ?? ''))
+  return previewPage(request, preview)
 }
 
 /** The text of each decision, in the order in which they are shown. */
@@ -146,7 +146,7 @@ function previewPage(
       ],
       'stats',
     )}
-${problems.length ? html`<div class="notice wait"><p>${counted(unreadable, 'row')} cannot be read, and ${unreadable === 1 ? 'is' : 'are'} left out:</p><ul>${problems.map((one) => html`<li>${isolated(one)}</li>`)}</ul></div>` : ''}
+${problems.length ? html`<div class="notice wait"><p>${counted(unreadable, 'row')} cannot be read, and ${unreadable === 1 ? 'is' : 'are'} left out:</p><ul>${problems.map((problem) => html`<li>${isolated(problem)}</li>`)}</ul></div>` : ''}
 ${review.length ? html`<p class="notice wait">${counted(review.length, 'payment needs', 'payments need')} review and will not be changed.</p>` : ''}
 ${results.length ? table('Payments of the file', COLUMNS, shown.map(row)) : html`<p>The file contains no final result of a payment that was sent.</p>`}
 ${results.length > MAX_SHOWN ? html`<p class="hint">The first ${count(MAX_SHOWN)} of ${counted(results.length, 'payment')} are shown.</p>` : ''}
@@ -205,7 +205,7 @@ async function record(request: PageRequest): Promise<FormRedirect | View> {
 const MAX_LINE = 2000
 
 /** One result per line: each can be parsed alone, and is short. */
-const serialize = (results: PaymentResult[]): string => results.map((one) => JSON.stringify(one)).join('\n')
+const serialize = (results: PaymentResult[]): string => results.map((result) => JSON.stringify(result)).join('\n')
 
 /** Only the preview of this server writes the field. */
 function parseResults(text: string): PaymentResult[] {
@@ -235,7 +235,7 @@ ${uploadForm(
 const MAX_NAMED = 5
 
 function summaryOf(done: components['schemas']['ReconciledResult'][]): string {
-  const of = (wanted: Decision) => done.filter(({ result }) => result === wanted).length
+  const of = (decision: Decision) => done.filter(({ result }) => result === decision).length
   const others = done.filter(({ result }) => !CHANGES.includes(result))
   const named = others
     .slice(0, MAX_NAMED)

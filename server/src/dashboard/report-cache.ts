@@ -57,18 +57,18 @@ interface Figures<T, Own extends Context> {
 export async function readForPage<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Cached<T>> {
   const { key, cost, read, survivesWrites = false } = figures
   if (!(await isMany(ctx, cost))) return { value: await read(inThread(ctx, false)), readAt: null }
-  const kept = entryOf(ctx, { survivesWrites, key })
-  const { rejection } = kept
-  delete kept.rejection
+  const entry = entryOf(ctx, { survivesWrites, key })
+  const { rejection } = entry
+  delete entry.rejection
   if (rejection) throw rejection
-  const age = Math.abs(ctx.now() - kept.readAt)
-  if (age > Math.max(FRESH_MS, MIN_PAUSE * kept.tookMs) && readingsOf(ctx) < MAX_READINGS)
-    kept.reading ??= readAgain(ctx, kept, read)
-  if ('value' in kept && age <= MAX_STALE_MS)
-    return { value: kept.value as T, readAt: new Date(kept.readAt).toISOString() }
-  const soon = kept.reading?.catch(ignoreStorageError)
+  const age = Math.abs(ctx.now() - entry.readAt)
+  if (age > Math.max(FRESH_MS, MIN_PAUSE * entry.tookMs) && readingsOf(ctx) < MAX_READINGS)
+    entry.reading ??= readAgain(ctx, entry, read)
+  if ('value' in entry && age <= MAX_STALE_MS)
+    return { value: entry.value as T, readAt: new Date(entry.readAt).toISOString() }
+  const soon = entry.reading?.catch(ignoreStorageError)
   const value = await Promise.race([soon, sleep(WAIT_MS, undefined, { ref: false })]).catch((error) => {
-    delete kept.rejection
+    delete entry.rejection
     throw error
   })
   return { value: value as T | undefined, readAt: null }
@@ -96,12 +96,12 @@ function entryOf(
   const known = all.get(key)
   if (known) return known
   // What was read before an erasure may name the person.
-  forget(all, (one) => isOf(one, [shop.id]) && !isOf(one, [shop.id, shop.erasureVersion]))
+  forget(all, (key) => isOf(key, [shop.id]) && !isOf(key, [shop.id, shop.erasureVersion]))
   const [oldest] = all.keys()
   if (all.size >= MAX_KEPT && oldest !== undefined) all.delete(oldest)
-  const kept: Entry = { readAt: Number.NEGATIVE_INFINITY, tookMs: 0 }
-  all.set(key, kept)
-  return kept
+  const entry: Entry = { readAt: Number.NEGATIVE_INFINITY, tookMs: 0 }
+  all.set(key, entry)
+  return entry
 }
 
 /** Forgets what was kept for a shop: its user has changed something, and must see it. */
@@ -125,21 +125,25 @@ function inThread<Own extends Context>(ctx: Own, isLong: boolean): Own {
 }
 
 /** Reads figures and keeps them. When that fails, the next request tries again. */
-function readAgain<Own extends Context>(ctx: Own, kept: Entry, read: (ctx: Own) => Promise<unknown>): Promise<unknown> {
+function readAgain<Own extends Context>(
+  ctx: Own,
+  entry: Entry,
+  read: (ctx: Own) => Promise<unknown>,
+): Promise<unknown> {
   const startedAt = performance.now()
   // A change during the read may be missing in its result, which is as old as its start.
   const readAt = ctx.now()
   const reading = read(inThread(ctx, true)).then((value) => {
-    Object.assign(kept, { value, readAt, tookMs: performance.now() - startedAt })
+    Object.assign(entry, { value, readAt, tookMs: performance.now() - startedAt })
     return value
   })
   reading
     .catch((error: Error) => {
       // The page that asked may have been opened without them: it is opened again, and must not read forever.
-      if (error instanceof ApiError && error.status < 500) kept.rejection = error
+      if (error instanceof ApiError && error.status < 500) entry.rejection = error
       else ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'figures_not_read')
     })
-    .finally(() => delete kept.reading)
+    .finally(() => delete entry.reading)
   return reading
 }
 
@@ -173,7 +177,7 @@ export async function readListForPage<Query, Page>(
   const { value, readAt } = await readForPage(ctx, {
     key: [list.listName, query],
     cost: list.cost(query),
-    read: (own) => list(own, query),
+    read: (readCtx) => list(readCtx, query),
   })
   return { list: value, notice: value ? asOfNotice(readAt, zone) : loadingNotice(loading) }
 }

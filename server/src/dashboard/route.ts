@@ -139,8 +139,8 @@ export const maxBytesOf = (id: OperationId): number | undefined => byId.get(id)!
  *
  * @throws ApiError 400 for the first invalid field.
  */
-export const validateBody = <Id extends OperationId>(id: Id, sent: Record<string, unknown>): Body<Id> =>
-  byId.get(id)!.readBody!(sent) as Body<Id>
+export const validateBody = <Id extends OperationId>(id: Id, body: Record<string, unknown>): Body<Id> =>
+  byId.get(id)!.readBody!(body) as Body<Id>
 
 /** The URL of a webhook as shown to the user. Only owners see the path, because it may contain a secret. */
 export const visibleUrl = (url: string, isOwner: boolean): string => {

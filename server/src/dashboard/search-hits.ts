@@ -41,7 +41,7 @@ export interface Found {
 /** Everything that a text can mean: pages, what has it as an id, name or code, and what contains it. */
 export async function findAnything(request: PageRequest, text: string): Promise<Found> {
   const { ctx, isOwner } = request
-  const [ofOrders, people, ofPrograms, batches, payments, sent] = await Promise.all([
+  const [ofOrders, people, ofPrograms, batches, payments, deliveryHits] = await Promise.all([
     findOrders(request, text),
     findPeople(request, refIn(text)),
     programs.findByName(ctx, text, MAX_HITS),
@@ -63,15 +63,15 @@ export async function findAnything(request: PageRequest, text: string): Promise<
     },
     {
       kind: 'Payouts',
-      hits: batches.map((one) => ({
-        to: `/admin/payouts/${one.id}`,
-        text: period(one, request.zone),
-        about: html`${one.currency} ${badge(one.status)}`,
+      hits: batches.map((batch) => ({
+        to: `/admin/payouts/${batch.id}`,
+        text: period(batch, request.zone),
+        about: html`${batch.currency} ${badge(batch.status)}`,
       })),
       all: batches.length === MAX_HITS ? '/admin/payouts' : undefined,
     },
     { kind: 'Payments', hits: payments },
-    { kind: 'Deliveries', hits: sent },
+    { kind: 'Deliveries', hits: deliveryHits },
   ]
   return { kinds: kinds.filter(({ hits }) => hits.length > 0), isSearching: people.isSearching }
 }
@@ -87,15 +87,15 @@ export function pagesNamed(isOwner: boolean, text: string): Hits {
 }
 
 async function findOrders({ ctx, zone }: PageRequest, text: string): Promise<Hits> {
-  const found = await orders.findReported(ctx, text, MAX_HITS)
+  const matches = await orders.findReported(ctx, text, MAX_HITS)
   return {
     kind: 'Orders',
-    hits: found.map((one) => ({
-      to: urlWithQuery('/admin/orders', { id: one.orderId }),
-      text: isolated(one.name),
-      about: html`${time(one.orderAt, '', zone)}, ${money(one.goodsCents, one.orderCurrency)} ${badge(one.outcome)}`,
+    hits: matches.map((order) => ({
+      to: urlWithQuery('/admin/orders', { id: order.orderId }),
+      text: isolated(order.name),
+      about: html`${time(order.orderAt, '', zone)}, ${money(order.goodsCents, order.orderCurrency)} ${badge(order.outcome)}`,
     })),
-    all: found.length === MAX_HITS ? urlWithQuery('/admin/commissions', { status: 'ALL', order: text }) : undefined,
+    all: matches.length === MAX_HITS ? urlWithQuery('/admin/commissions', { status: 'ALL', order: text }) : undefined,
   }
 }
 
@@ -115,19 +115,19 @@ async function findPeople({ ctx }: PageRequest, text: string): Promise<Found> {
     readForPage(ctx, {
       key: ['search', text],
       cost: isId(text) ? undefined : rowsOf({ list: 'affiliates' }),
-      read: async (own) => {
+      read: async (readCtx) => {
         if (isId(text)) return { people: [], codes: [] }
         const page = { page: 1, limit: MAX_HITS + 1, isUncounted: true }
         const [people, codes] = await Promise.all([
-          affiliates.list(own, { ...page, q: text }),
-          coupons.list(own, { ...page, code: text }),
+          affiliates.list(readCtx, { ...page, q: text }),
+          coupons.list(readCtx, { ...page, code: text }),
         ])
         return { people: people.data, codes: codes.data }
       },
     }),
   ])
   const { people = [], codes = [] } = containing ?? {}
-  const unique = [...new Map([...exact, ...people].map((one) => [one.id, one])).values()]
+  const unique = [...new Map([...exact, ...people].map((person) => [person.id, person])).values()]
   const kinds: Hits[] = [
     {
       kind: 'Affiliates',
@@ -160,8 +160,8 @@ async function findPayments({ ctx }: PageRequest, text: string): Promise<Hit[]> 
 }
 
 async function findDeliveries({ ctx, zone }: PageRequest, text: string): Promise<Hit[]> {
-  const found = await deliveries.findById(ctx, text, MAX_HITS)
-  return found.map(({ id, event, status, createdAt }) => ({
+  const matches = await deliveries.findById(ctx, text, MAX_HITS)
+  return matches.map(({ id, event, status, createdAt }) => ({
     to: `/admin/deliveries/${id}`,
     text: html`<code>${event}</code>`,
     about: html`${time(createdAt, '', zone)} ${badge(status)}`,

@@ -57,8 +57,8 @@ ${form(
   }
 }
 
-const shownValue = ({ form: sent }: PageRequest, name: string, otherwise: string): string =>
-  sent.size ? (sent.get(name) ?? '') : otherwise
+const shownValue = ({ form: submitted }: PageRequest, name: string, otherwise: string): string =>
+  submitted.size ? (submitted.get(name) ?? '') : otherwise
 
 function moneySection(request: PageRequest, known: Settings): Html {
   const { currency } = known
@@ -84,20 +84,20 @@ interface MinimumRow {
 }
 
 /** One row for the currency of the shop, one for each other with a minimum, and an empty one. */
-function rowsOf({ form: sent }: PageRequest, known: Settings): MinimumRow[] {
-  if (sent.size > 0) {
-    const [codes = [], batches = [], affiliates = []] = ROW.map((name) => sent.getAll(name))
+function rowsOf({ form: submitted }: PageRequest, known: Settings): MinimumRow[] {
+  if (submitted.size > 0) {
+    const [codes = [], batches = [], affiliates = []] = ROW.map((name) => submitted.getAll(name))
     return codes.map((currency, at) => ({ currency, batch: batches[at] ?? '', affiliate: affiliates[at] ?? '' }))
   }
-  const { currency: own, minimumPayoutCents, minimumPayoutCentsByCurrency: batch } = known
+  const { currency: shopCurrency, minimumPayoutCents, minimumPayoutCentsByCurrency: batch } = known
   const { minimumAffiliatePayoutCentsByCurrency: affiliate } = known
   const amount = (cents: number | null | undefined, currency: string) =>
     cents === null || cents === undefined ? '' : typedAmount(cents, currency)
-  const codes = [...new Set([own, ...Object.keys(batch), ...Object.keys(affiliate)])]
+  const codes = [...new Set([shopCurrency, ...Object.keys(batch), ...Object.keys(affiliate)])]
   return [
     ...codes.map((currency) => ({
       currency,
-      batch: amount(currency === own ? minimumPayoutCents : batch[currency], currency),
+      batch: amount(currency === shopCurrency ? minimumPayoutCents : batch[currency], currency),
       affiliate: amount(affiliate[currency], currency),
     })),
     { currency: '', batch: '', affiliate: '' },
@@ -177,13 +177,13 @@ function typedTax(form: URLSearchParams): number {
 async function change({ ctx, form }: PageRequest) {
   const currency = field(form, 'currency')?.toUpperCase() ?? ''
   const { batch, affiliate } = typedMinimums(form)
-  const { [currency]: own, ...others } = batch
+  const { [currency]: minimum, ...others } = batch
   const secret = field(form, 'storeWebhookSecret')
   const stripeSecret = field(form, 'stripeWebhookSecret')
   const precedence = field(form, 'precedence')
-  const sent = {
+  const body = {
     currency,
-    minimumPayoutCents: own ?? null,
+    minimumPayoutCents: minimum ?? null,
     minimumPayoutCentsByCurrency: others,
     minimumAffiliatePayoutCentsByCurrency: affiliate,
     timeZone: field(form, 'timeZone') ?? 'UTC',
@@ -200,6 +200,6 @@ async function change({ ctx, form }: PageRequest) {
     ...(stripeSecret && { stripeWebhookSecret: stripeSecret }),
     ...(form.has('dropLegacyMinimum') && { legacyMinimumPayout: null }),
   }
-  await settings.update(ctx, validateBody('updateSettings', sent))
+  await settings.update(ctx, validateBody('updateSettings', body))
   return { to: PATH, flash: { text: 'Settings saved.' } }
 }

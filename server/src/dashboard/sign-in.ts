@@ -27,8 +27,8 @@ export function mountSignIn(app: Hono<Env>, server: Server): void {
     server.deps.db.startReports()
     const query = new URL(c.req.url).searchParams
     const note = query.has('signed-out') ? html`<p class="notice good" role="status">You are signed out.</p>` : html``
-    const given = { token: query.get('token'), next: nextPath(query), note }
-    return sendPage(c, { status: 200, page: page(server, given) })
+    const linkParams = { token: query.get('token'), next: nextPath(query), note }
+    return sendPage(c, { status: 200, page: page(server, linkParams) })
   })
   mountSignInForm(app, server, {
     path: PATH,
@@ -80,8 +80,8 @@ export function sendRejection(
 }
 
 /** Returns the page to open after sign-in. Only paths of the dashboard are accepted. */
-export function nextPath(given: URLSearchParams): string {
-  const next = given.get('next') ?? ''
+export function nextPath(params: URLSearchParams): string {
+  const next = params.get('next') ?? ''
   const base = 'http://self.invalid'
   if (!URL.canParse(next, base)) return '/admin'
   const { origin, pathname, search } = new URL(next, base)

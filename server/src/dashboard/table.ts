@@ -40,7 +40,7 @@ export function table(name: string, columns: readonly Column[], rows: (Cell[] | 
 <thead role="rowgroup"><tr role="row">${set.map(heading)}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => {
     const { className, cells } = Array.isArray(row) ? { className: '', cells: row } : row
-    return html`<tr role="row" class="${className}">${cells.map((one, index) => cell(one, set[index]!, index === header))}</tr>`
+    return html`<tr role="row" class="${className}">${cells.map((content, index) => cell(content, set[index]!, index === header))}</tr>`
   })}</tbody></table></div>`
 }
 

@@ -52,13 +52,13 @@ const columns = (request: PageRequest, lastSignIns: Map<string, string | null>):
   {
     label: 'User',
     kind: 'name',
-    cell: (one) => html`${isolated(one.email)}${isSelf(request, one) ? html`<small>You</small>` : ''}`,
+    cell: (user) => html`${isolated(user.email)}${isSelf(request, user) ? html`<small>You</small>` : ''}`,
   },
   { label: 'Role', card: 'bare', cell: ({ role }) => (role === 'OWNER' ? 'Owner' : 'Staff') },
   { label: 'Status', card: 'lead', cell: ({ revokedAt }) => badge(revokedAt === null ? 'active' : 'revoked') },
   { label: 'Since', card: 'inline', cell: ({ createdAt }) => day(createdAt, request.zone) },
   { label: 'Last sign-in', card: 'inline', cell: ({ id }) => time(lastSignIns.get(id) ?? null, 'Never', request.zone) },
-  { ...ACTIONS, cell: (one) => (one.revokedAt === null && !isSelf(request, one) ? actions(request, one) : '') },
+  { ...ACTIONS, cell: (user) => (user.revokedAt === null && !isSelf(request, user) ? actions(request, user) : '') },
 ]
 
 const isSelf = ({ ctx }: PageRequest, { id }: User): boolean => id === ctx.user.id
@@ -73,8 +73,8 @@ const actions = (request: PageRequest, { id, email }: User): Html[] => [
 ]
 
 async function create({ ctx, form }: PageRequest) {
-  const sent = { email: field(form, 'email') ?? '', role: form.get('role') === 'OWNER' ? 'OWNER' : 'STAFF' }
-  const { email, token } = await users.create(ctx, validateBody('createShopUser', sent))
+  const body = { email: field(form, 'email') ?? '', role: form.get('role') === 'OWNER' ? 'OWNER' : 'STAFF' }
+  const { email, token } = await users.create(ctx, validateBody('createShopUser', body))
   const text = `${email} added. Copy the access token now and give it to them; it is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'Access token', value: token } } }
 }
@@ -93,9 +93,9 @@ function requireOther({ ctx, params }: PageRequest): string {
 
 const findOther = async (request: PageRequest): Promise<User> => {
   const id = requireOther(request)
-  const one = (await users.list(request.ctx)).data.find((user) => user.id === id)
-  if (!one) throw notFound('user_not_found', 'No user with this id exists in this shop.')
-  return one
+  const other = (await users.list(request.ctx)).data.find((user) => user.id === id)
+  if (!other) throw notFound('user_not_found', 'No user with this id exists in this shop.')
+  return other
 }
 
 async function confirmToken(request: PageRequest): Promise<View> {

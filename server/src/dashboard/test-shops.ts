@@ -25,7 +25,7 @@ async function list(request: PageRequest): Promise<View> {
   const { ctx } = request
   if (ctx.shop.isTest === 1) return ownClock(request)
   const { data, pagination } = slice((await testShops.list(ctx)).data, request.query)
-  const rows = data.map((one) => row(request, one))
+  const rows = data.map((testShop) => row(request, testShop))
   const none =
     'A test shop has its own data, keys, and clock, so a month can be tried in a minute. Nothing in it is paid.'
   return {
@@ -66,12 +66,12 @@ const clockForm = (request: PageRequest, { id, name }: Pick<TestShop, 'id' | 'na
     'row',
   )
 
-const row = (request: PageRequest, one: TestShop): Cell[] => [
-  html`${isolated(one.name)}<small><code>${one.id}</code></small>`,
-  nameOf(one.plan),
-  time(one.now, '–', request.zone),
-  day(one.createdAt, request.zone),
-  html`${clockForm(request, one)}<a class="button small danger" href="${PATH}/${one.id}/delete">Delete<span class="visually-hidden"> ${one.name}</span></a>`,
+const row = (request: PageRequest, testShop: TestShop): Cell[] => [
+  html`${isolated(testShop.name)}<small><code>${testShop.id}</code></small>`,
+  nameOf(testShop.plan),
+  time(testShop.now, '–', request.zone),
+  day(testShop.createdAt, request.zone),
+  html`${clockForm(request, testShop)}<a class="button small danger" href="${PATH}/${testShop.id}/delete">Delete<span class="visually-hidden"> ${testShop.name}</span></a>`,
 ]
 
 async function create({ ctx, form }: PageRequest) {
@@ -94,8 +94,8 @@ async function advance({ ctx, params, form }: PageRequest) {
 
 async function confirmDelete(request: PageRequest): Promise<View> {
   const id = request.params.id ?? ''
-  const one = testShops.requireListed((await testShops.list(request.ctx)).data, id)
-  const text = html`<p>${isolated(one.name)} is deleted with everything in it. Its keys and tokens stop working at once.</p>`
+  const testShop = testShops.requireListed((await testShops.list(request.ctx)).data, id)
+  const text = html`<p>${isolated(testShop.name)} is deleted with everything in it. Its keys and tokens stop working at once.</p>`
   const body = confirmation(request, { text, action: `${PATH}/${id}/delete`, button: 'Delete test shop', back: PATH })
   return { title: 'Delete this test shop?', crumb: { to: PATH, text: 'Test shops' }, body, subjectId: id }
 }

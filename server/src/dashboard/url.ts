@@ -1,8 +1,8 @@
 import type { ShopRow } from '../database/tables.ts'
 
 export const urlWithQuery = (path: string, query: Record<string, string | undefined>): string => {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
-  const text = new URLSearchParams(given).toString()
+  const pairs = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
+  const text = new URLSearchParams(pairs).toString()
   return text ? `${path}?${text}` : path
 }
 

@@ -46,26 +46,31 @@ ${request.isOwner ? creation(request) : ''}`,
 
 const columns = (request: PageRequest): ListColumn<Subscription>[] => [
   { label: 'Webhook', kind: 'name', cell: ({ url }) => visibleUrl(url, request.isOwner) },
-  { label: 'Status', card: 'lead', cell: (one) => state(one, request.zone) },
+  { label: 'Status', card: 'lead', cell: (subscription) => state(subscription, request.zone) },
   { label: 'Events', kind: 'wide', card: 'inline', cell: receivedEvents },
   { label: 'Signed', card: 'inline', cell: ({ hasSecret }) => (hasSecret ? 'Yes' : 'No') },
   {
     label: 'Retries',
     card: 'inline',
-    cell: (one) => (one.retryPolicy === 'standard' ? 'Yes' : retriesOff(request, one)),
+    cell: (subscription) => (subscription.retryPolicy === 'standard' ? 'Yes' : retriesOff(request, subscription)),
   },
   { label: 'Created', card: 'inline', cell: ({ createdAt }) => time(createdAt, '–', request.zone) },
-  { ...ACTIONS, cell: (one) => links(request, one) },
+  { ...ACTIONS, cell: (subscription) => links(request, subscription) },
 ]
 
-function links(request: PageRequest, one: Subscription): Html[] {
-  const where = visibleUrl(one.url, request.isOwner)
+function links(request: PageRequest, subscription: Subscription): Html[] {
+  const where = visibleUrl(subscription.url, request.isOwner)
   const link = (to: string, text: string) =>
     html`<a class="button small" href="${to}">${text}<span class="visually-hidden"> ${where}</span></a> `
-  const log = link(urlWithQuery('/admin/deliveries', { subscriptionId: one.id }), 'Deliveries')
+  const log = link(urlWithQuery('/admin/deliveries', { subscriptionId: subscription.id }), 'Deliveries')
   if (!request.isOwner) return [log]
-  const enable = one.status === 'disabled' ? [enabling(request, one)] : []
-  return [log, ...enable, link(`${PATH}/${one.id}`, 'Edit'), link(`${PATH}/${one.id}/delete`, 'Delete')]
+  const enable = subscription.status === 'disabled' ? [enabling(request, subscription)] : []
+  return [
+    log,
+    ...enable,
+    link(`${PATH}/${subscription.id}`, 'Edit'),
+    link(`${PATH}/${subscription.id}/delete`, 'Delete'),
+  ]
 }
 
 const REASONS: Record<string, string> = { gone: 'returned 410', failing: 'failed for 5 days' }
@@ -105,15 +110,15 @@ export async function disabledItems({ ctx }: PageRequest): Promise<string[]> {
 function warnings(request: PageRequest, shown: Subscription[]): Html {
   const off = shown.filter(({ retryPolicy }) => retryPolicy === 'none').length
   return html`${off === 0 ? '' : html`<p class="notice wait">${counted(off, 'webhook has', 'webhooks have')} no retries. An event is lost when the receiver does not respond at that moment.</p>`}
-${shown.map((one) => unsentNotice(request, one))}`
+${shown.map((subscription) => unsentNotice(request, subscription))}`
 }
 
-function unsentNotice(request: PageRequest, one: Subscription): Html | string {
-  const { off, unknown } = unsentNames(one)
-  const where = visibleUrl(one.url, request.isOwner)
+function unsentNotice(request: PageRequest, subscription: Subscription): Html | string {
+  const { off, unknown } = unsentNames(subscription)
+  const where = visibleUrl(subscription.url, request.isOwner)
   const names = eventNames(off.slice(0, 1))
   const text = off.length > 1 ? html`Receive ${off.length} more events` : html`Receive ${names}`
-  return html`${off.length === 0 ? '' : html`<div class="notice wait"><p><strong class="break">${where}</strong> filters on events that it does not receive yet: ${eventNames(off)}</p>${request.isOwner ? form(request, `${PATH}/${one.id}/extend`, html`<button class="small">${text}</button>`) : ''}</div>`}
+  return html`${off.length === 0 ? '' : html`<div class="notice wait"><p><strong class="break">${where}</strong> filters on events that it does not receive yet: ${eventNames(off)}</p>${request.isOwner ? form(request, `${PATH}/${subscription.id}/extend`, html`<button class="small">${text}</button>`) : ''}</div>`}
 ${unknown.length === 0 ? '' : html`<p class="notice wait"><strong class="break">${where}</strong> filters on events that are never sent: ${eventNames(unknown)}</p>`}`
 }
 
@@ -172,37 +177,37 @@ const standardWebhooksSecret = (secret: string) => `whsec_${Buffer.from(secret).
 async function create(request: PageRequest) {
   const { ctx, form } = request
   const secret = form.has('sign') ? newSecret(request) : undefined
-  const sent = {
+  const body = {
     url: form.get('url'),
     ...sentEvents(form),
     source: 'developer-page',
     retryPolicy: form.get('retryPolicy') ?? 'standard',
     ...(secret && { secret }),
   }
-  await webhooks.subscribe(ctx, validateBody('createWebhook', sent))
+  await webhooks.subscribe(ctx, validateBody('createWebhook', body))
   return { to: PATH, flash: savedMessage('Webhook added.', secret) }
 }
 
 async function find({ ctx, params }: PageRequest): Promise<Subscription> {
-  const found = (await webhooks.list(ctx)).data.find(({ id }) => id === params.id)
-  if (!found) throw webhooks.webhookNotFound()
-  return found
+  const subscription = (await webhooks.list(ctx)).data.find(({ id }) => id === params.id)
+  if (!subscription) throw webhooks.webhookNotFound()
+  return subscription
 }
 
 async function edit(request: PageRequest): Promise<View> {
-  const one = await find(request)
+  const subscription = await find(request)
   return {
     title: 'Edit webhook',
     crumb: { to: PATH, text: 'Webhooks' },
     body: html`<section class="card">${form(
       request,
-      `${PATH}/${one.id}`,
-      html`${fields(request, one)}
+      `${PATH}/${subscription.id}`,
+      html`${fields(request, subscription)}
 <p class="row"><button class="main">Save</button> <a class="button" href="${PATH}">Back</a></p>`,
     )}</section>
 <section class="card" aria-labelledby="signature"><h2 id="signature">Signature</h2>
-<p>${await signatureText(request, one)}</p>
-<p><a class="button" href="${PATH}/${one.id}/secret">${one.hasSecret ? 'Roll the secret' : 'Sign deliveries'}</a></p></section>`,
+<p>${await signatureText(request, subscription)}</p>
+<p><a class="button" href="${PATH}/${subscription.id}/secret">${subscription.hasSecret ? 'Roll the secret' : 'Sign deliveries'}</a></p></section>`,
   }
 }
 
@@ -214,12 +219,12 @@ async function signatureText({ ctx, zone }: PageRequest, { id, hasSecret }: Subs
 
 async function change(request: PageRequest) {
   const { ctx, form, params } = request
-  const sent = {
+  const body = {
     url: form.get('url') ?? '',
     ...sentEvents(form, await find(request)),
     ...(form.has('retryPolicy') && { retryPolicy: form.get('retryPolicy') }),
   }
-  await update(ctx, params.id ?? '', validateBody('updateWebhook', sent))
+  await update(ctx, params.id ?? '', validateBody('updateWebhook', body))
   return { to: PATH, flash: { text: 'Webhook updated.' } }
 }
 

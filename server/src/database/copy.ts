@@ -56,11 +56,11 @@ async function describeOrigin(source: Kysely<Tables>): Promise<string> {
 /** @throws CopyError when the target is an unfinished copy of another database. */
 async function findUnfinishedCopy(target: Kysely<Tables>, origin: string): Promise<string | undefined> {
   const settings = target.selectFrom('installationSettings').select('value').where('name', '=', UNFINISHED_COPY)
-  const found = (await settings.executeTakeFirst())?.value
-  if (found !== undefined && found !== origin) {
+  const stored = (await settings.executeTakeFirst())?.value
+  if (stored !== undefined && stored !== origin) {
     throw new CopyError('The target is an unfinished copy of another database. Use an empty database.')
   }
-  return found
+  return stored
 }
 
 /** The mark keeps servers from starting with an incomplete database. */

@@ -9,19 +9,19 @@ export class FairQueue<T> {
 
   /** Returns false, without adding the item, when the owner's queue is full. */
   add(owner: string, item: T): boolean {
-    const own = this.#byOwner.get(owner)
-    if (!own) this.#byOwner.set(owner, [item])
-    else if (own.length >= this.#maxPerOwner) return false
-    else own.push(item)
+    const jobs = this.#byOwner.get(owner)
+    if (!jobs) this.#byOwner.set(owner, [item])
+    else if (jobs.length >= this.#maxPerOwner) return false
+    else jobs.push(item)
     return true
   }
 
   /** Removes and returns the next item; its owner moves to the end. */
   take(): T | undefined {
-    for (const [owner, own] of this.#byOwner) {
+    for (const [owner, jobs] of this.#byOwner) {
       this.#byOwner.delete(owner)
-      const item = own.shift()
-      if (own.length > 0) this.#byOwner.set(owner, own)
+      const item = jobs.shift()
+      if (jobs.length > 0) this.#byOwner.set(owner, jobs)
       return item
     }
     return undefined

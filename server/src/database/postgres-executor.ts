@@ -105,8 +105,8 @@ const joined = new Map<string, string>()
 export function joinInserts(inserts: SqlText[]): SqlText {
   const [only, ...others] = inserts
   if (only && others.length === 0) return only
-  const parameters = inserts.flatMap((one) => one.parameters)
-  const key = inserts.map((one) => one.sql).join(';')
+  const parameters = inserts.flatMap((insert) => insert.parameters)
+  const key = inserts.map((insert) => insert.sql).join(';')
   const text = joined.get(key) ?? joinTexts(inserts)
   if (joined.size < MAX_SHAPES) joined.set(key, text)
   return { sql: text, parameters }

@@ -271,18 +271,18 @@ export class PostgresGroupCommit {
     const values = [xid, trace?.shopId, trace?.seq, trace?.hash]
     let wasMissing = false
     while (performance.now() < until) {
-      const found = await this.#ask(OUTCOME, values).then(
+      const outcome = await this.#ask(OUTCOME, values).then(
         ({ rows }) => rows[0],
         () => undefined,
       )
-      if (found?.status === 'committed' && trace) {
+      if (outcome?.status === 'committed' && trace) {
         // The commit may be newer than the snapshot of the first query.
-        if (found.hasTrace || wasMissing) return found.hasTrace
+        if (outcome.hasTrace || wasMissing) return outcome.hasTrace
         wasMissing = true
         continue
       }
-      if (found?.status === 'aborted') return false
-      if (found && found.status !== 'in progress') return undefined
+      if (outcome?.status === 'aborted') return false
+      if (outcome && outcome.status !== 'in progress') return undefined
       await sleep(50)
     }
     return undefined

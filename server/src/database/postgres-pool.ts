@@ -51,13 +51,13 @@ const types = {
  */
 export function openPool(
   url: string,
-  { max, statementTimeoutMs: statementMs, lockTimeoutMs: lockMs, ...given }: PoolOptions,
+  { max, statementTimeoutMs: statementMs, lockTimeoutMs: lockMs, ...poolConfig }: PoolOptions,
 ): PostgresPool {
   const timeouts = {
     statement_timeout: statementMs,
     lock_timeout: lockMs ?? 0,
     // A process that hangs while it holds a shop's lock must not hold it forever.
-    idle_in_transaction_session_timeout: given.idleInTransactionTimeoutMs ?? IDLE_IN_TRANSACTION_MS,
+    idle_in_transaction_session_timeout: poolConfig.idleInTransactionTimeoutMs ?? IDLE_IN_TRANSACTION_MS,
   }
   const options: pg.PoolConfig & { pipeline?: boolean } = {
     application_name: 'referral-server',
@@ -68,8 +68,8 @@ export function openPool(
     connectionTimeoutMillis: CONNECT_MS,
     // For a network that drops packets; PostgreSQL's own timeouts are shorter.
     query_timeout: statementMs && statementMs + 5000,
-    pipeline: given.pipeline ?? false,
-    idleTimeoutMillis: given.keepIdle ? 0 : IDLE_MS,
+    pipeline: poolConfig.pipeline ?? false,
+    idleTimeoutMillis: poolConfig.keepIdle ? 0 : IDLE_MS,
   }
   const { isShared, isPrepared } = readPooling(url)
   const lockTimeoutMs = readMs(url, 'lock_timeout') ?? timeouts.lock_timeout
@@ -77,7 +77,7 @@ export function openPool(
   // For a connection that is lost between statements: the next statement on it fails.
   const ignoreErrors = (client: pg.ClientBase) => void client.on('error', () => {})
   const setupSql = (scope: 'session' | 'transaction') =>
-    [NO_JIT[scope], given.setupSql?.(scope)].filter(Boolean).join('; ')
+    [NO_JIT[scope], poolConfig.setupSql?.(scope)].filter(Boolean).join('; ')
   if (isShared) {
     const settings = Object.entries(timeouts).map(([name, ms]) => setLocal(name, readMs(url, name) ?? ms))
     const beginSql = ['begin', setupSql('transaction'), ...settings].join('; ')
@@ -106,8 +106,8 @@ function runSeparately(pool: PostgresPool): PostgresPool {
   const query = async (...statement: [string, unknown[]]) => {
     const client = await pool.connect()
     // Sent together, which costs one round trip.
-    const sent = [client.query(pool.beginSql), client.query(...statement), client.query('commit')]
-    const [begun, done, committed] = await Promise.allSettled(sent)
+    const replies = [client.query(pool.beginSql), client.query(...statement), client.query('commit')]
+    const [begun, done, committed] = await Promise.allSettled(replies)
     const failed = [begun, done, committed].find((outcome) => outcome?.status === 'rejected')
     client.release(failed !== undefined && toStorageError(failed.reason).isLost)
     if (failed) throw failed.reason

@@ -113,9 +113,9 @@ export class PostgresTransaction {
     const writing: Promise<unknown>[] = []
     let inserts: SqlText[] = []
     const send = <R>(query: SqlText): Promise<QueryResult<R>> => {
-      const sent = run<R>(this.#client, query, { isPrepared: this.#isPrepared })
-      this.#track(sent, work)
-      return sent
+      const reply = run<R>(this.#client, query, { isPrepared: this.#isPrepared })
+      this.#track(reply, work)
+      return reply
     }
     const sendInserts = () => {
       if (inserts.length > 0) void send(joinInserts(inserts)).catch(() => {})
@@ -131,14 +131,14 @@ export class PostgresTransaction {
         return { rows: [], numAffectedRows: insertedRows }
       }
       sendInserts()
-      const sent = send<R>(query)
-      if (isRead) return sent
+      const reply = send<R>(query)
+      if (isRead) return reply
       // What fails or matches nothing has changed nothing.
       const note = ({ rows, numAffectedRows = BigInt(rows.length) }: QueryResult<R>) => {
         changed ||= numAffectedRows > 0n
       }
-      writing.push(sent.then(note, () => {}))
-      return sent
+      writing.push(reply.then(note, () => {}))
+      return reply
     }
     const work: OpenWork = {
       trx: createPostgresKysely<Tables>(execute),
@@ -160,9 +160,9 @@ export class PostgresTransaction {
   }
 
   /** Awaits the statement at the end of the transaction; `failure` has its error. */
-  #track(sent: Promise<unknown>, work?: OpenWork): void {
+  #track(reply: Promise<unknown>, work?: OpenWork): void {
     this.#pending.push(
-      sent.catch((cause) => {
+      reply.catch((cause) => {
         const error = toStorageError(cause)
         if (!CONSEQUENCES.includes(error.code)) this.failure ??= { error, work }
       }),

@@ -75,8 +75,8 @@ function runner<Db extends Reader, Values extends object, Row>(
       query = build(db, placeholder)
       compiled.set(executor.adapter, query)
     }
-    const parameters = query.parameters.map((one) =>
-      one instanceof Placeholder ? values[one.name as keyof Values] : one,
+    const parameters = query.parameters.map((parameter) =>
+      parameter instanceof Placeholder ? values[parameter.name as keyof Values] : parameter,
     )
     const { rows } = await executor.executeQuery<Row>({ ...query, parameters })
     return rows

@@ -45,12 +45,12 @@ export function summarize(facts: AnalyticsFacts): AnalyticsSums | null {
     return tally ? [{ affiliateId: row.affiliateId, date: row.happenedAt.slice(0, 10), tally }] : []
   })
   const clicks = facts.clicksByDay.reduce((total, day) => total + day.clicks, 0)
-  const all = sumTallies(counted.map((one) => one.tally))
-  const byDay = talliesBy(counted, (one) => one.date)
-  const byAffiliate = talliesBy(counted, (one) => one.affiliateId)
+  const all = sumTallies(counted.map((order) => order.tally))
+  const byDay = talliesBy(counted, (order) => order.date)
+  const byAffiliate = talliesBy(counted, (order) => order.affiliateId)
   if (!all || !byDay || !byAffiliate) return null
-  const clicked = facts.clicksByAffiliate.map((one) => one.affiliateId).filter((id) => id !== null)
-  const sold = counted.filter((one) => one.tally.orders > 0).map((one) => one.affiliateId)
+  const clicked = facts.clicksByAffiliate.map((clicked) => clicked.affiliateId).filter((id) => id !== null)
+  const sold = counted.filter((order) => order.tally.orders > 0).map((order) => order.affiliateId)
   const activeAffiliates = new Set([...clicked, ...sold]).size
   return {
     totals: { ...all, clicks, activeAffiliates, conversionRate: conversionRate(all.orders, clicks) },
@@ -65,10 +65,10 @@ interface Counted {
   tally: Tally
 }
 
-function talliesBy(counted: Counted[], key: (one: Counted) => string): Map<string, Tally> | null {
+function talliesBy(counted: Counted[], key: (order: Counted) => string): Map<string, Tally> | null {
   const sums = new Map<string, Tally>()
-  for (const [name, own] of Map.groupBy(counted, key)) {
-    const sum = sumTallies(own.map((one) => one.tally))
+  for (const [name, orders] of Map.groupBy(counted, key)) {
+    const sum = sumTallies(orders.map((order) => order.tally))
     if (!sum) return null
     sums.set(name, sum)
   }
@@ -91,7 +91,7 @@ function datesOf(from: string, to: string): string[] | undefined {
 
 /** By commission, highest first, then by revenue, then by id. */
 function topAffiliatesOf({ clicksByAffiliate }: AnalyticsFacts, sums: Map<string, Tally>): TopAffiliate[] {
-  const clicksOf = new Map(clicksByAffiliate.map((one) => [one.affiliateId, one.clicks]))
+  const clicksOf = new Map(clicksByAffiliate.map((clicked) => [clicked.affiliateId, clicked.clicks]))
   return [...sums]
     .sort(
       ([idA, a], [idB, b]) =>

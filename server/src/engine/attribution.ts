@@ -192,7 +192,9 @@ export function productEvidence(facts: Facts, goods: Goods): Candidate[] {
     const id = connection?.affiliateId
     if (id) totals.set(id, (totals.get(id) ?? 0) + goods.gross[index]!)
   })
-  const distinct = new Map(connections.flatMap((found) => (found ? [[`${found.source}:${found.value}`, found]] : [])))
+  const distinct = new Map(
+    connections.flatMap((connection) => (connection ? [[`${connection.source}:${connection.value}`, connection]] : [])),
+  )
   return [...distinct.values()].sort((a, b) => byTotal(totals, a.affiliateId, b.affiliateId)).map(candidateOf)
 }
 

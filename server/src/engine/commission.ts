@@ -102,10 +102,12 @@ export interface Goods {
  */
 export function goodsOf(order: GoodsOrder): Goods {
   const { subtotal, gross } = lineTotalsOf(order)
-  const own = order.lines.map(({ discountCents }, index) => smaller(toBigInt(discountCents ?? 0), gross[index]!))
-  const ownSum = sum(own)
+  const lineDiscounts = order.lines.map(({ discountCents }, index) =>
+    smaller(toBigInt(discountCents ?? 0), gross[index]!),
+  )
+  const ownSum = sum(lineDiscounts)
   const extra = smaller(toBigInt(order.discountCents), subtotal) - ownSum
-  const weights = [...gross.map((total, index) => total - own[index]!), subtotal - sum(gross)]
+  const weights = [...gross.map((total, index) => total - lineDiscounts[index]!), subtotal - sum(gross)]
   const discounts = allocateLargestRemainder(extra > 0n ? extra : 0n, weights)
   const nets = weights.map((weight, index) => Number(weight - discounts[index]!))
   return {

@@ -132,8 +132,8 @@ export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
 
 /** Whether a buyer's address is of the affiliate's mailbox. */
 export function isSelfReferral(buyer: string | null, affiliate: string): boolean {
-  const own = mailboxKeys(affiliate)
-  return mailboxKeys(buyer ?? '').some((mailbox) => own.includes(mailbox))
+  const affiliateMailboxes = mailboxKeys(affiliate)
+  return mailboxKeys(buyer ?? '').some((mailbox) => affiliateMailboxes.includes(mailbox))
 }
 
 /** Flat rates do not depend on the base, so only percentages require one. */

@@ -22,7 +22,8 @@ export function exactSum(values: readonly (number | bigint)[]): number | null {
   for (const value of values) {
     total += typeof value === 'number' ? value : Number.NaN
     // The sum is exact while every partial sum is safe; beyond that, BigInt decides.
-    if (!Number.isSafeInteger(total)) return toSafeNumber(values.reduce<bigint>((all, one) => all + BigInt(one), 0n))
+    if (!Number.isSafeInteger(total))
+      return toSafeNumber(values.reduce<bigint>((all, value) => all + BigInt(value), 0n))
   }
   return total
 }

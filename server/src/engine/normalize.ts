@@ -114,7 +114,7 @@ export const idsInOtherSources = (orderId: string, text: string): string[] =>
 
 /** Normalizes a stored id. */
 export function normalizeOrderId(orderId: string): string {
-  const source = ORDER_SOURCES.find((one) => orderId.startsWith(`${one}:`))
+  const source = ORDER_SOURCES.find((orderSource) => orderId.startsWith(`${orderSource}:`))
   return source ? storedOrderId(source, orderId.slice(source.length + 1)) : orderKey(orderId)
 }
 

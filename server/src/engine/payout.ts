@@ -41,8 +41,8 @@ export function payoutTotals(rows: readonly PayoutRow[]): PayoutTotals | null {
 export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
   const lines: PayoutLine[] = []
-  for (const [affiliateId, own] of [...byAffiliate].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const line = sumRows(own)
+  for (const [affiliateId, rows] of [...byAffiliate].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const line = sumRows(rows)
     if (!line) return null
     lines.push({ affiliateId, ...line })
   }

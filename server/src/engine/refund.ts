@@ -129,7 +129,7 @@ function addItems(cut: OrderParts, before: RefundedGoods, lineItems: RefundLine[
 }
 
 /** Totals stop at the largest exact number, which is more than any order. */
-const plus = (one: number, other: number) => Math.min(one + other, Number.MAX_SAFE_INTEGER)
+const plus = (cents: number, other: number) => Math.min(cents + other, Number.MAX_SAFE_INTEGER)
 
 /** Names the lines with an item; undefined when there are none. */
 function itemKey({ indexes }: OrderParts, item: RefundLine): string | undefined {
@@ -169,16 +169,16 @@ function placeItems({ lines, goods, indexes }: OrderParts, items: RefundedGoods[
         const net = goods.net[index]!
         const valued = Math.min(valuedUnits, quantity - pieces[index]!)
         const shared = Math.min(units, quantity - pieces[index]! - valued)
-        const own = Math.min(cents, net - worth[index]!)
+        const lineCents = Math.min(cents, net - worth[index]!)
         const from = unvalued[index]!
         // A difference of running totals, so that all units of a line add up to it.
         const share = mulDiv(net, from + shared, quantity) - mulDiv(net, from, quantity)
         pieces[index]! += valued + shared
         unvalued[index]! += shared
-        worth[index] = Math.min(net, worth[index]! + own + share)
+        worth[index] = Math.min(net, worth[index]! + lineCents + share)
         valuedUnits -= valued
         units -= shared
-        cents -= own
+        cents -= lineCents
       }
       beyond = plus(beyond, units + valuedUnits + cents)
     }
@@ -203,11 +203,11 @@ function targetOf(cut: OrderParts, refunded: RefundedGoods, { pieces, worth }: P
   const remaining = remainingBases(cut.bases, refundedCents, pointed)
   const all = isEverything(cut, refunded, { refundedCents })
   const isRefunded = cut.groups.map((group, part) => all || isFullyRefunded(cut, pieces, group, remaining[part]!))
-  const kept = cut.groups.map((group, part) =>
+  const remainingParts = cut.groups.map((group, part) =>
     isRefunded[part] ? 0 : remainingAmount(group, remaining[part]!, pieces),
   )
   const remainingBaseCents = totalOf(remaining.slice(0, cut.groups.length))
-  const amountCents = Math.min(Number(sum(kept.map(toBigInt))), cappedAmount(cut, remainingBaseCents))
+  const amountCents = Math.min(Number(sum(remainingParts.map(toBigInt))), cappedAmount(cut, remainingBaseCents))
   return {
     amountCents,
     taxWithheldCents: basisPointsOf(amountCents, cut.taxWithholdingBps),

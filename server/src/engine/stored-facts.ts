@@ -23,12 +23,12 @@ function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(compact)
   if (typeof value !== 'object') return value
   if (value === null) return undefined
-  const kept: Record<string, unknown> = {}
+  const compacted: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value)) {
     const packed = compact(inner)
-    if (packed !== undefined) kept[key] = packed
+    if (packed !== undefined) compacted[key] = packed
   }
-  return kept
+  return compacted
 }
 
 const withoutIds = <Value extends { id: string }>(values: Record<string, Value>) =>

@@ -127,8 +127,10 @@ const acceptsBrotli = (c: Context<Env>): boolean =>
   }) === 'br'
 
 /** Whether `If-None-Match` matches the tag, by the weak comparison that RFC 9110 requires. */
-export const matchesTag = (given: string | undefined, tag: string): boolean =>
-  (given ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
+export const matchesTag = (header: string | undefined, tag: string): boolean =>
+  (header ?? '')
+    .split(',')
+    .some((candidate) => candidate.trim() === '*' || candidate.trim().replace(/^W\//, '') === tag)
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined

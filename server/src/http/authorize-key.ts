@@ -88,8 +88,8 @@ export function limitToAffiliate<Query>(
   affiliateId: string,
   query: Query,
 ): Query {
-  const asked = name && (query as Record<string, unknown>)[name]
-  if (!name || (asked !== undefined && asked !== affiliateId))
+  const requested = name && (query as Record<string, unknown>)[name]
+  if (!name || (requested !== undefined && requested !== affiliateId))
     throw forbidden('scope_missing', 'This token of an affiliate cannot read other affiliates.')
   return { ...query, [name]: affiliateId }
 }
@@ -226,13 +226,13 @@ export async function authenticateKey(deps: Deps, header: string | null): Promis
  * @throws ApiError 403 for a key that is unknown, revoked or expired.
  */
 export async function findCaller(deps: Pick<Deps, 'now'>, db: Reader, secretHash: string): Promise<Caller> {
-  const found = await findKeyWithShop(db, secretHash)
-  if (!found || !hasSecret(deps, found.key, secretHash)) throw keyUnknown()
-  const { revokedAt, expiresAt, scopes } = found.key
+  const keyAndShop = await findKeyWithShop(db, secretHash)
+  if (!keyAndShop || !hasSecret(deps, keyAndShop.key, secretHash)) throw keyUnknown()
+  const { revokedAt, expiresAt, scopes } = keyAndShop.key
   if (revokedAt !== null) throw forbidden('key_revoked', 'This API key was revoked. Create a new key.')
   if (expiresAt !== null && expiresAt <= nowIso(deps))
     throw forbidden('key_expired', 'This API key has expired. Create a new key.')
-  return { ...found, scopes: JSON.parse(scopes), usedSecretHash: secretHash }
+  return { ...keyAndShop, scopes: JSON.parse(scopes), usedSecretHash: secretHash }
 }
 
 /** Whether a digest is that of the key's secret, or of the one before it while both are valid. */

@@ -35,13 +35,13 @@ export async function identifyStore(
   { column, secretsOf, read, invalid, requireSource }: StoreSignature,
 ): Promise<UnverifiedStore> {
   const header = (name: string) => c.req.header(name)
-  const sent = read(header, deps.now())
+  const received = read(header, deps.now())
   const shopId = toLookupText(c.req.param('shopId') ?? '')
-  const store = sent && (await findStore(deps, deps.db.read, shopId, column))
+  const store = received && (await findStore(deps, deps.db.read, shopId, column))
   if (!store) throw invalid()
   const { shop, secret } = store
   const hashes = secretsOf(secret).map(signatureHash)
-  for (const hash of hashes) hash.update(sent.prefix)
+  for (const hash of hashes) hash.update(received.prefix)
   return {
     shop,
     hash: {
@@ -51,7 +51,7 @@ export async function identifyStore(
     },
     verify: () => {
       const digests = hashes.map((hash) => hash.digest())
-      if (!digests.some((digest) => sent.signatures.some((signature) => isEqualSignature(signature, digest))))
+      if (!digests.some((digest) => received.signatures.some((signature) => isEqualSignature(signature, digest))))
         throw invalid()
       requireSource?.(shop, header)
     },

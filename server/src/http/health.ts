@@ -54,7 +54,7 @@ const isLocal = (c: Context): boolean =>
   ![...c.req.raw.headers.keys()].some((name) => FORWARDED.test(name))
 
 function hasToken(c: Context, token: string): boolean {
-  const sent = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization')?.trim() ?? '')?.[1] ?? ''
+  const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization')?.trim() ?? '')?.[1] ?? ''
   const digest = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(sent), digest(token))
+  return timingSafeEqual(digest(bearer), digest(token))
 }

@@ -80,10 +80,10 @@ const recordedHeaders = (alreadyRecorded: boolean, differs = false): Record<stri
  * @throws ApiError 400 `invalid_body` when two of them have different values.
  */
 function oneText(
-  sent: Record<string, string | null | undefined>,
+  texts: Record<string, string | null | undefined>,
   toValue: (text: string) => string | number = (text) => text.trim(),
 ): string | undefined {
-  const all = Object.entries(sent).flatMap(([name, text]) => (text?.trim() ? [{ name, text }] : []))
+  const all = Object.entries(texts).flatMap(([name, text]) => (text?.trim() ? [{ name, text }] : []))
   const [first, ...others] = all
   if (!first) return undefined
   const other = others.find(({ text }) => toValue(text) !== toValue(first.text))
@@ -222,7 +222,7 @@ export const handlers: Handlers<Contexts> = {
   refundStoreOrder: (ctx, { body }) => received(receive(ctx, shopify, { topic: 'refunds/create', body })),
   recordStripeEvent: (ctx, { body }) => received(receive(ctx, stripe, body)),
 
-  getTrackingScript: async (ctx, { headers: { 'If-None-Match': held } }) => {
+  getTrackingScript: async (ctx, { headers: { 'If-None-Match': etag } }) => {
     const { script, tag } = await tracking.readScript(ctx)
     const headers = {
       'Content-Type': 'text/javascript; charset=utf-8',
@@ -231,7 +231,7 @@ export const handlers: Handlers<Contexts> = {
       'Cross-Origin-Resource-Policy': 'cross-origin',
       ETag: tag,
     }
-    return matchesTag(held, tag) ? { status: 304, body: undefined, headers } : { status: 200, body: script, headers }
+    return matchesTag(etag, tag) ? { status: 304, body: undefined, headers } : { status: 200, body: script, headers }
   },
   recordSiteClick: async (ctx, { body }) => ({ status: 202, body: await tracking.recordClick(ctx, body) }),
   recordSiteView: async (ctx, { body }) => ({ status: 202, body: await tracking.recordView(ctx, body) }),

@@ -22,10 +22,12 @@ function readQuery({ method, queryParameters: parameters }: Operation, search: U
     query[name] = coerce(deref(schema), first)
   }
   if (method !== 'GET' && search.size > Object.keys(query).length) {
-    const own = selectionOf({ properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])) })
+    const selection = selectionOf({
+      properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+    })
     for (const name of search.keys()) {
       if (name in query) continue
-      rejectMisspelled(`.${name}`, name, own, 'parameter')
+      rejectMisspelled(`.${name}`, name, selection, 'parameter')
       rejectDryRun(name, 'parameter')
     }
   }
@@ -226,18 +228,18 @@ function select(value: unknown, selection: Selection, ignored?: IgnoredNames, pa
   if (Array.isArray(value))
     return items ? value.slice(0, maxItems).map((item) => select(item, items, ignored, `${path}[]`)) : []
   if (value === null || typeof value !== 'object') return value
-  const kept: [string, unknown][] = []
+  const selected: [string, unknown][] = []
   let hasUnknown = false
   for (const [name, inner] of Object.entries(value)) {
     const known = byName?.get(name) ?? others
-    if (known) kept.push([name, select(inner, known, ignored, `${path}.${name}`)])
+    if (known) selected.push([name, select(inner, known, ignored, `${path}.${name}`)])
     else if (isClosed && !hasUnknown) {
       hasUnknown = true
       if (ignored) rejectMisspelled(`${path}.${name}`, name, selection)
-      kept.push([name, select(inner, SCALAR)])
+      selected.push([name, select(inner, SCALAR)])
     } else if (byName && !isClosed) ignored?.add(`${path}.${name}`, name, selection)
   }
-  return Object.fromEntries(kept)
+  return Object.fromEntries(selected)
 }
 
 const SCALAR: Selection = { maxItems: 0 }
@@ -268,8 +270,8 @@ const pathOf = (at: string): string => at.slice(1, MAX_PATH_LENGTH).toWellFormed
 function rejectMisspelled(at: string, name: string, selection: Selection, kind: keyof typeof CODES = 'property'): void {
   const documented = documentedName(selection, name)
   if (!documented) return
-  const sent = pathOf(at).replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
-  throw invalid(CODES[kind], `${sent} is not a ${kind} of this request. Its name is ${documented}.`)
+  const shownPath = pathOf(at).replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
+  throw invalid(CODES[kind], `${shownPath} is not a ${kind} of this request. Its name is ${documented}.`)
 }
 
 const CODES = { property: 'unknown_property', parameter: 'invalid_parameter' } as const

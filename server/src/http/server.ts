@@ -22,8 +22,8 @@ export interface Server {
 }
 
 /** The caller's `X-Request-Id` when it is short and safe to log, else a new id. */
-export function resolveRequestId(given: string | undefined, deps: Pick<Deps, 'newId'>): string {
-  return given && /^[\w.:-]{1,128}$/.test(given) ? given : deps.newId('req')
+export function resolveRequestId(header: string | undefined, deps: Pick<Deps, 'newId'>): string {
+  return header && /^[\w.:-]{1,128}$/.test(header) ? header : deps.newId('req')
 }
 
 /** The state of one request, from its first byte to its response. */

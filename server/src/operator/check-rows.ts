@@ -51,21 +51,22 @@ export async function findBadRows(
 ): Promise<string[]> {
   const problems: string[] = []
   for (const table of TABLE_NAMES) {
-    const found: string[] = []
+    const badRows: string[] = []
     const key = await readPrimaryKey(db.read, table)
     const check = (row: Row) =>
       problemsOf(table, row).map((problem) => `Row ${describeKey(key, row)} of ${table} ${problem}.`)
     const onRows = countProgress(onProgress, (count) => `${table}: ${count} rows read`)
     try {
       await forEachPage(db.read, table, (rows) => {
-        found.push(...rows.flatMap(check))
+        badRows.push(...rows.flatMap(check))
         onRows(rows.length)
       })
     } catch (error) {
-      found.push(`The table ${table} cannot be read to its end: ${(error as Error).message}.`)
+      badRows.push(`The table ${table} cannot be read to its end: ${(error as Error).message}.`)
     }
-    problems.push(...found.slice(0, MAX_PROBLEMS))
-    if (found.length > MAX_PROBLEMS) problems.push(`${found.length - MAX_PROBLEMS} more rows of ${table} are damaged.`)
+    problems.push(...badRows.slice(0, MAX_PROBLEMS))
+    if (badRows.length > MAX_PROBLEMS)
+      problems.push(`${badRows.length - MAX_PROBLEMS} more rows of ${table} are damaged.`)
   }
   return problems
 }

@@ -244,7 +244,7 @@ export interface Orphans {
 
 /** Rows that reference a missing row or a row of another shop. */
 export async function countOrphans(db: Reader): Promise<Orphans[]> {
-  const found: Orphans[] = []
+  const orphans: Orphans[] = []
   for (const [table, column, target] of REFERENCES) {
     const owner = table === 'shops' ? sql.ref('r.id') : sql.ref('r.shopId')
     const same = target === 'shops' ? sql`true` : sql`t."shopId" = ${owner}`
@@ -253,9 +253,9 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
         select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same})
       and ${isKept(table === 'shops' ? 'r.id' : 'r.shopId')}`.execute(db)
     const count = rows[0]?.rows ?? 0
-    if (count > 0) found.push({ table, column, rows: count })
+    if (count > 0) orphans.push({ table, column, rows: count })
   }
-  return found
+  return orphans
 }
 
 /** Orders that reference the commission of another order. */

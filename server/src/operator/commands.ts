@@ -27,8 +27,8 @@ export function addOperatorCommands(program: Command): void {
       .command(usage)
       .description(description)
       .option('--json', 'print one JSON object')
-      .action(async (...given) => {
-        const command = given.at(-1) as Command
+      .action(async (...args) => {
+        const command = args.at(-1) as Command
         const options = command.opts<Options & { json?: boolean }>()
         const print: Print = (value, text) => console.log(options.json ? JSON.stringify(value) : text)
         if (needsShop(parent, usage)) requireDatabase(readDataLocation().databaseUrl)

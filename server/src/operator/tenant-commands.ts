@@ -69,9 +69,9 @@ function addShopCommands(shop: Command, add: AddCommand): void {
 
   add(shop, 'list', 'list the shops', async (deps, print) => {
     const data = await shops.list(deps)
-    const columns = (one: shops.Shop) => [one.id, one.plan, one.currency, one.apiEnabled ? 'on' : 'off', one.name]
-    const states = (one: shops.Shop) => [one.status, ...(one.isTest ? ['test'] : [])]
-    print({ data }, data.map((one) => [...columns(one), ...states(one)].join('\t')).join('\n'))
+    const columns = (shop: shops.Shop) => [shop.id, shop.plan, shop.currency, shop.apiEnabled ? 'on' : 'off', shop.name]
+    const states = (shop: shops.Shop) => [shop.status, ...(shop.isTest ? ['test'] : [])]
+    print({ data }, data.map((shop) => [...columns(shop), ...states(shop)].join('\t')).join('\n'))
   })
   add<ShopOptions>(
     shop,
@@ -79,10 +79,10 @@ function addShopCommands(shop: Command, add: AddCommand): void {
     'change the name, the plan, the API switch or the limits of a shop',
     async (deps, print, { api, name, plan, requestsPerMinute, maxActiveKeys }, [shopId = '']) => {
       const changes = { name, plan, requestsPerMinute, maxActiveKeys }
-      const sent = { ...changes, ...(api && { apiEnabled: api === 'on' }) }
-      if (Object.values(sent).every((value) => value === undefined))
+      const body = { ...changes, ...(api && { apiEnabled: api === 'on' }) }
+      if (Object.values(body).every((value) => value === undefined))
         throw new Error('Nothing to change. Send --name, --plan, --api, --requests-per-minute or --max-active-keys.')
-      await shops.update(deps, shopId, sent)
+      await shops.update(deps, shopId, body)
       print({ shopId, ...changes, api }, `Shop ${shopId} changed.`)
     },
   )
@@ -189,7 +189,7 @@ function addOwnerCommands(owner: Command, add: AddCommand): void {
   add<{ shop: string }>(owner, 'list', 'list the users of a shop', async (deps, print, options) => {
     const { data } = await users.list(await shops.operatorContext(deps, options.shop))
     const state = ({ revokedAt }: (typeof data)[number]) => (revokedAt === null ? 'active' : 'revoked')
-    print({ data }, data.map((one) => [one.id, one.role, state(one), one.email].join('\t')).join('\n'))
+    print({ data }, data.map((owner) => [owner.id, owner.role, state(owner), owner.email].join('\t')).join('\n'))
   }).requiredOption('--shop <shopId>')
   ofUser(
     add<UserOptions>(owner, 'link', 'create a single-use sign-in link for a user', async (deps, print, options) => {
@@ -245,7 +245,7 @@ function addKeyCommands(key: Command, add: AddCommand): void {
   ofShop(
     add<{ shop: string }>(key, 'list', 'list API keys', async (deps, print, { shop }) => {
       const { data } = await keys.list(await shops.operatorContext(deps, shop))
-      print({ data }, data.map((one) => [one.id, one.status, one.prefix, one.label].join('\t')).join('\n'))
+      print({ data }, data.map((key) => [key.id, key.status, key.prefix, key.label].join('\t')).join('\n'))
     }),
   )
   ofShop(

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 
 /** The settings of a server in a test. */
-export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config => ({
+export const testConfig = (dataDir: string, overrides: Partial<Config> = {}): Config => ({
   host: '127.0.0.1',
   port: 0,
   dataDir,
@@ -25,5 +25,5 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   shutdownDelaySeconds: 0,
   logLevel: 'silent',
   tracing: undefined,
-  ...given,
+  ...overrides,
 })

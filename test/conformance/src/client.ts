@@ -102,7 +102,7 @@ export class Client {
   async #nextKey(): Promise<KeyBudget> {
     for (;;) {
       const now = Date.now()
-      for (const one of this.#keys) if (one.resetAt <= now) Object.assign(one, newBudget(one.secret))
+      for (const key of this.#keys) if (key.resetAt <= now) Object.assign(key, newBudget(key.secret))
       const best = this.#keys.reduce((a, b) => (b.remaining > a.remaining ? b : a))
       if (best.remaining > 0) {
         best.remaining--

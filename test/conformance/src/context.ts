@@ -289,7 +289,9 @@ function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   const [left, right] = [Object.entries(a), Object.entries(b)]
-  return left.length === right.length && left.every(([name, one]) => isEqual(one, (b as Record<string, unknown>)[name]))
+  return (
+    left.length === right.length && left.every(([name, value]) => isEqual(value, (b as Record<string, unknown>)[name]))
+  )
 }
 
 /** The first violation of each rule that applies to every response. */

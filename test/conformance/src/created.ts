@@ -134,5 +134,5 @@ async function remove(client: Client, resource: string, id: string, from: Set<st
   }
 }
 
-const counted = (count: number, one: string, many = `${one}s`): string =>
-  count === 0 ? '' : `${count} ${count === 1 ? one : many}`
+const counted = (count: number, singular: string, many = `${singular}s`): string =>
+  count === 0 ? '' : `${count} ${count === 1 ? singular : many}`

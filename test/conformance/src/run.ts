@@ -144,7 +144,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     remaining = await close()
   }
   const list = selected.flatMap((check) => results.get(check) ?? [])
-  const count = (status: CheckResult['status']) => list.filter((one) => one.status === status).length
+  const count = (status: CheckResult['status']) => list.filter((check) => check.status === status).length
   return {
     baseUrl: options.baseUrl,
     run,
@@ -174,7 +174,7 @@ async function performCheck(check: Check, context: Context): Promise<CheckResult
     isSetup,
     ms: Math.round(performance.now() - start),
   })
-  const missing = check.needs?.find((one) => !has(context.shop, one))
+  const missing = check.needs?.find((need) => !has(context.shop, need))
   if (missing) return result('skipped', WHY[missing])
   try {
     await check.run(context)
@@ -202,7 +202,7 @@ const patterns = Object.entries(operations).map(([id, operation]) => ({
 
 function documentedOperation(method: string, path: string) {
   const [withoutQuery = ''] = path.split('?')
-  const found = patterns.find((one) => one.method === method && one.pattern.test(withoutQuery))
+  const found = patterns.find((pattern) => pattern.method === method && pattern.pattern.test(withoutQuery))
   if (!found) return undefined
   const check = ({ status, body }: Reply) => {
     const schema = found.responses[status]

@@ -40,31 +40,31 @@ export function mismatch(schema: Schema, value: unknown, at = 'body'): string | 
     if (wrong) return wrong
   }
   if (schema.anyOf) {
-    const wrong = schema.anyOf.map((one) => mismatch(one, value, at))
-    if (wrong.every((one) => one !== undefined)) return wrong.at(0)
+    const wrong = schema.anyOf.map((part) => mismatch(part, value, at))
+    if (wrong.every((part) => part !== undefined)) return wrong.at(0)
   }
   if (schema.type && ![schema.type].flat().some((type) => hasType(value, type)))
     return `${at} must be ${[schema.type].flat().join(' or ')}, is ${typeOf(value)}`
   if ('const' in schema && value !== schema.const) return `${at} must be ${JSON.stringify(schema.const)}`
   if (schema.enum && !schema.enum.includes(value)) return `${at} has the unknown value ${JSON.stringify(value)}`
-  if (Array.isArray(value)) return firstOf(value.map((one, n) => mismatch(schema.items ?? {}, one, `${at}[${n}]`)))
+  if (Array.isArray(value)) return firstOf(value.map((part, n) => mismatch(schema.items ?? {}, part, `${at}[${n}]`)))
   if (typeof value !== 'object' || value === null) return undefined
   const missing = schema.required?.find((name) => !(name in value))
   if (missing) return `${at}.${missing} is missing`
   const known = Object.entries(schema.properties ?? {}).filter(([name]) => name in value)
-  return firstOf(known.map(([name, one]) => mismatch(one, (value as Record<string, unknown>)[name], `${at}.${name}`)))
+  return firstOf(known.map(([name, part]) => mismatch(part, (value as Record<string, unknown>)[name], `${at}.${name}`)))
 }
 
-const firstOf = (found: (string | undefined)[]) => found.find((one) => one !== undefined)
+const firstOf = (found: (string | undefined)[]) => found.find((problem) => problem !== undefined)
 
 /** The first field with a name of a timestamp (`…At`, `timestamp`) that is not ISO 8601 in UTC with milliseconds. */
 export function wrongTimestamp(value: unknown, at = 'body'): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   return firstOf(
-    Object.entries(value).map(([name, one]) =>
-      typeof one === 'string' && /(At|^timestamp|^periodStart|^periodEnd)$/.test(name) && !TIMESTAMP.test(one)
-        ? `${at}.${name} is ${one}`
-        : wrongTimestamp(one, `${at}.${name}`),
+    Object.entries(value).map(([name, field]) =>
+      typeof field === 'string' && /(At|^timestamp|^periodStart|^periodEnd)$/.test(name) && !TIMESTAMP.test(field)
+        ? `${at}.${name} is ${field}`
+        : wrongTimestamp(field, `${at}.${name}`),
     ),
   )
 }

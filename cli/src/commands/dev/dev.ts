@@ -45,10 +45,10 @@ export async function dev(run: Run, options: DevOptions): Promise<undefined> {
 
 /** Forwards the original bytes, signature, and trace of a delivery. */
 function forward(url: string, { headers, body }: RawRequest): ReturnType<typeof postDelivery> {
-  const kept = Object.entries(headers).filter(([name]) =>
+  const forwarded = Object.entries(headers).filter(([name]) =>
     /^(content-type$|traceparent$|x-service-|webhook-)/.test(name),
   )
-  return postDelivery(url, { body, headers: Object.fromEntries(kept) as Record<string, string> })
+  return postDelivery(url, { body, headers: Object.fromEntries(forwarded) as Record<string, string> })
 }
 
 interface Received {

@@ -208,7 +208,7 @@ export async function checkCurrency(client: ReferralClient, now: number): Promis
   const from = new Date(now - CURRENCY_DAYS * 86_400_000).toISOString()
   const { data, error } = await client.analytics.get({ from }).safe()
   if (error) return skipped('currency', error.message)
-  const others = data.currencies.filter((one) => one !== data.currency)
+  const others = data.currencies.filter((currency) => currency !== data.currency)
   if (others.length === 0) return ok('currency', data.currency)
   return {
     check: 'currency',
@@ -226,12 +226,12 @@ export async function checkUnpaid(
     const { reasons } = await client.payouts.unpaid({ periodStart, periodEnd })
     const late = reasons.filter(({ reason }) => reason === 'LATE')
     if (late.length === 0) return ok('unpaid', 'no unpaid commissions from before last month')
-    const found = late.map(
+    const problems = late.map(
       ({ commissions, netPayableCents, currency }) =>
         `${counted(commissions, 'approved commission')} (${formatMoney(netPayableCents, currency)})`,
     )
     const command = `referral payouts create --month last --include-earlier${late.length > 1 ? ' --each-currency' : ''}`
-    const detail = `not paid from before last month: ${found.join(' and ')}; \`${command}\` includes them`
+    const detail = `not paid from before last month: ${problems.join(' and ')}; \`${command}\` includes them`
     return { check: 'unpaid', result: 'warning', detail }
   } catch (error) {
     return skipped('unpaid', (error as Error).message)

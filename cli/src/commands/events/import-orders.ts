@@ -29,7 +29,10 @@ export async function importOrders(run: Run, file: string, options: ImportOption
   if (lineRows) run.reporter.info(`skipped ${counted(lineRows, 'row')} with only another line item of the order above`)
   if (failedPayments) run.reporter.info(`skipped ${counted(failedPayments, 'failed payment')}`)
   if (repeatedRows) run.reporter.info(`skipped ${counted(repeatedRows, 'row')} repeating an order of an earlier row`)
-  const [refunded, canceled] = [orders.filter((one) => one.refundedCents), orders.filter((one) => one.isCanceled)]
+  const [refunded, canceled] = [
+    orders.filter((order) => order.refundedCents),
+    orders.filter((order) => order.isCanceled),
+  ]
   if (refunded.length || canceled.length)
     run.reporter.info(`${counted(refunded.length, 'order')} refunded in full or in part, ${canceled.length} canceled`)
   const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, refunds: 0, canceled: 0 }

@@ -25,20 +25,20 @@ export function detectMoneyColumn(
   values: readonly { text: string; currency: string }[],
   { money, decimal }: MoneyOptions,
 ): MoneyColumn {
-  const given = values
+  const filled = values
     .map(({ text, currency }) => ({ text: stripCurrencySign(text), currency }))
     // Nothing is nothing in units and in cents.
     .filter(({ text }) => text !== '' && text !== '0')
   if (/cents$/i.test(name) || money === 'cents') return { unit: 'cents', decimal: '.' }
   const separators = new Set(
-    given.map(({ text }) => /([.,])\d{1,2}$/.exec(text)?.[1]).filter((mark) => mark !== undefined),
+    filled.map(({ text }) => /([.,])\d{1,2}$/.exec(text)?.[1]).filter((mark) => mark !== undefined),
   )
   if (separators.size > 1 && !decimal)
     throw usageError(`${name} contains decimal points and decimal commas.`, 'Pass --decimal . or --decimal ,')
   const [mark] = separators
-  const found = decimal ?? (mark as '.' | ',' | undefined)
-  if (found) return { unit: 'units', decimal: found }
-  const ambiguous = given.find(({ text, currency }) => /[.,]/.test(text) || (!money && minorUnitDigits(currency) > 0))
+  const separator = decimal ?? (mark as '.' | ',' | undefined)
+  if (separator) return { unit: 'units', decimal: separator }
+  const ambiguous = filled.find(({ text, currency }) => /[.,]/.test(text) || (!money && minorUnitDigits(currency) > 0))
   if (!ambiguous) return { unit: 'units', decimal: '.' }
   throw /[.,]/.test(ambiguous.text)
     ? usageError(`${ambiguous.text} in ${name} is ambiguous.`, 'Pass --decimal . or --decimal ,')
@@ -55,8 +55,10 @@ const CURRENCIES_BY_SIGN: Record<string, readonly string[]> = { '€': ['EUR'], 
 function hasOtherCurrencySign(text: string, currency: string): boolean {
   const sign = /[$€£¥]/.exec(text)?.[0]
   if (!sign) return false
-  const own = CURRENCIES_BY_SIGN[sign]
-  return own ? !own.includes(currency) : Object.values(CURRENCIES_BY_SIGN).flat().includes(currency)
+  const signCurrencies = CURRENCIES_BY_SIGN[sign]
+  return signCurrencies
+    ? !signCurrencies.includes(currency)
+    : Object.values(CURRENCIES_BY_SIGN).flat().includes(currency)
 }
 
 /** Parses a cell to minor units. */

@@ -181,14 +181,14 @@ function mergeRepeatedRows(rows: readonly ParsedRow[]): { rows: ParsedRow[]; rep
     hashesById.set(id, (hashesById.get(id) ?? new Set()).add(orderHash(parsed)))
   }
   const seen = new Set<string>()
-  const merged = rows.flatMap((one): ParsedRow[] => {
-    const id = one.parsed?.order.externalOrderId
-    if (id === undefined) return [one]
+  const merged = rows.flatMap((row): ParsedRow[] => {
+    const id = row.parsed?.order.externalOrderId
+    if (id === undefined) return [row]
     if ((hashesById.get(String(id))?.size ?? 0) > 1)
-      return [{ row: one.row, problem: `order ${id} is in several rows that differ` }]
+      return [{ row: row.row, problem: `order ${id} is in several rows that differ` }]
     if (seen.has(String(id))) return []
     seen.add(String(id))
-    return [one]
+    return [row]
   })
   return { rows: merged, repeatedRows: rows.length - merged.length }
 }

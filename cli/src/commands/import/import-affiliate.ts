@@ -55,10 +55,10 @@ export async function importAffiliate(
     affiliate = await applyDetails(client, affiliate, source)
   }
   const { id, slug } = affiliate
-  const held = new Set(existing.aliases.get(id)?.map(aliasKey))
+  const existingAliases = new Set(existing.aliases.get(id)?.map(aliasKey))
   const aliases: Name[] = []
   for (const alias of aliasesOf(source, { code, slug })) {
-    const problem = held.has(aliasKey(alias)) ? undefined : await createAlias(client, id, alias)
+    const problem = existingAliases.has(aliasKey(alias)) ? undefined : await createAlias(client, id, alias)
     if (problem) leftOut.push(`${nameOf(alias)}: ${problem}`)
     else aliases.push(alias)
   }
@@ -155,7 +155,7 @@ class NameOwners {
   /** Whether another affiliate than `owner` has the name. */
   isTaken(kinds: NameKind[], name: string, owner?: string): boolean {
     const owners = kinds.map((kind) => this.#owners.get(`${kind} ${fold(name)}`))
-    return owners.some((one) => one !== undefined && one !== owner)
+    return owners.some((other) => other !== undefined && other !== owner)
   }
 }
 
@@ -178,7 +178,7 @@ function aliasesOf(
       value !== undefined && (official === null || fold(value) !== fold(official)) ? [{ kind, value }] : [],
     )
   const all = [...other('CODE', [coupon, ...codes], code), ...other('LINK', [ref, ...links], slug)]
-  return [...new Map(all.map((one) => [aliasKey(one), one])).values()]
+  return [...new Map(all.map((alias) => [aliasKey(alias), alias])).values()]
 }
 
 /** Creates an alias. Returns why that is not possible, or undefined. */
@@ -278,5 +278,5 @@ async function assignCode(
 function refState({ ref }: SourceAffiliate, slug: string, aliases: readonly Name[]): RefState {
   if (ref === undefined) return 'none'
   if (fold(slug) === fold(ref)) return 'kept'
-  return aliases.some((one) => aliasKey(one) === aliasKey({ kind: 'LINK', value: ref })) ? 'as alias' : 'lost'
+  return aliases.some((aliase) => aliasKey(aliase) === aliasKey({ kind: 'LINK', value: ref })) ? 'as alias' : 'lost'
 }

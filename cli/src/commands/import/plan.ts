@@ -105,7 +105,7 @@ function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): 
   const notes: string[] = []
   const coupons = (cell('coupon') ?? '').split(SEPARATORS).filter(Boolean)
   const coupon = coupons.find(isValidCode)
-  const codes = coupons.filter((one) => one !== coupon)
+  const codes = coupons.filter((code) => code !== coupon)
   const leftOut: string[] = []
   const statusText = cell('status')
   const status = statusText === undefined ? 'PENDING' : STATUSES[statusText.toLowerCase().replace(/[^a-z0-9]/g, '')]

@@ -94,15 +94,15 @@ function buildFiles(
         (line): PayoutRow => ({ ...line, batchId: batch.id, note: paymentText(batch, options.timeZone) }),
       ),
     )
-    const kept = payees.filter((payee) => {
+    const payable = payees.filter((payee) => {
       const reason = format.exclusionReason(payee, currency)
       if (reason !== undefined) excluded.push({ payee, currency, reason })
       return reason === undefined
     })
-    const parts = Math.ceil(kept.length / format.maxRows)
+    const parts = Math.ceil(payable.length / format.maxRows)
     const stem = `payouts-${options.format}-${currency}-${group.length === 1 ? group[0]?.id : `${group.length}-batches`}`
     for (let part = 0; part < parts; part++) {
-      const rows = kept.slice(part * format.maxRows, (part + 1) * format.maxRows)
+      const rows = payable.slice(part * format.maxRows, (part + 1) * format.maxRows)
       const file = join(options.dir, `${stem}${parts > 1 ? `-${part + 1}` : ''}.csv`)
       files.push({ file, currency, ...renderFile(rows, currency, format) })
     }
@@ -134,9 +134,13 @@ function renderFile(
 /** A file for a payment service must not pay what another file pays, or what the next batch pays because it was returned. */
 function rejectSent({ id, currency, sentCents }: BatchWithLines, format: ExportOptions['format']): void {
   if (!sentCents || format === 'csv') return
-  const sent = formatMoney(sentCents, currency)
-  throw new CliError(exitCode.conflict, `Payment files of ${id} contain ${sent} already, which would be paid twice.`, {
-    code: 'payout_has_sent_lines',
-    hint: 'Add --file-id with a new id to export only what is not sent.',
-  })
+  const amount = formatMoney(sentCents, currency)
+  throw new CliError(
+    exitCode.conflict,
+    `Payment files of ${id} contain ${amount} already, which would be paid twice.`,
+    {
+      code: 'payout_has_sent_lines',
+      hint: 'Add --file-id with a new id to export only what is not sent.',
+    },
+  )
 }

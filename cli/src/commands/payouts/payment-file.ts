@@ -44,9 +44,9 @@ export async function exportPaymentFile(
 
 /** The options that only SEPA has. */
 function sepaOptions({ format, fromName, fromIban, fromBic, executionDate }: ExportOptions) {
-  const sent = [fromName, fromIban, fromBic, executionDate].some((option) => option !== undefined)
+  const hasOption = [fromName, fromIban, fromBic, executionDate].some((option) => option !== undefined)
   if (format !== 'sepa') {
-    if (sent)
+    if (hasOption)
       throw usageError('--from-name, --from-iban, --from-bic and --execution-date are allowed only with --format sepa.')
     return {}
   }

@@ -28,9 +28,9 @@ export async function reconcile(run: Run, file: string): Promise<ExitCode | unde
     done.push(...data.results)
   }
   run.printRows<Reconciled>(done, ['paymentReference', 'result', 'affiliateId', 'amountCents'])
-  for (const [i, one] of done.entries()) {
-    const warning = describe(one, results[i])
-    if (warning) run.reporter.warn(`${one.paymentReference}: ${warning}`)
+  for (const [i, payment] of done.entries()) {
+    const warning = describe(payment, results[i])
+    if (warning) run.reporter.warn(`${payment.paymentReference}: ${warning}`)
   }
   for (const problem of problems) run.reporter.warn(problem)
   for (const { paymentReference, status } of pending)
@@ -67,10 +67,10 @@ async function resultsOfFiles(run: Run, client: ReferralClient, { files }: Repor
 }
 
 /** Why a person should review a result, or undefined. */
-function describe({ result, amountCents }: Reconciled, sent: PaymentResult | undefined): string | undefined {
+function describe({ result, amountCents }: Reconciled, payment: PaymentResult | undefined): string | undefined {
   if (result === 'unknown') return 'unknown payment reference: no payment file of this shop contains it'
   if (result === 'settled_twice') return 'settled twice, with different references; check whether it was paid twice'
   if (result !== 'amount_mismatch') return undefined
-  const reported = formatMoney(sent?.amountCents ?? 0, sent?.currency ?? '')
-  return `reported with ${reported}, but ${formatMoney(amountCents ?? 0, sent?.currency ?? '')} was sent; nothing was changed`
+  const reported = formatMoney(payment?.amountCents ?? 0, payment?.currency ?? '')
+  return `reported with ${reported}, but ${formatMoney(amountCents ?? 0, payment?.currency ?? '')} was sent; nothing was changed`
 }

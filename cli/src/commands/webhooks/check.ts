@@ -26,7 +26,7 @@ export async function check(run: Run, target: string, options: CheckOptions): Pr
   const context: ProbeContext = {
     secret,
     now: run.context.now(),
-    sign: (event, given) => signedDelivery(event, { secret, ...given }),
+    sign: (event, options) => signedDelivery(event, { secret, ...options }),
   }
   const results: ProbeResult[] = []
   for (const probe of probes) {
@@ -37,7 +37,7 @@ export async function check(run: Run, target: string, options: CheckOptions): Pr
       })
     results.push(result)
   }
-  const passed = results.filter((one) => one.passed).length
+  const passed = results.filter((result) => result.passed).length
   const report = {
     url,
     score: Math.floor((100 * passed) / results.length),

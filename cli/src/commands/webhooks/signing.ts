@@ -14,9 +14,9 @@ export async function trigger(run: Run, event: string, options: SecretOptions & 
   const example = Object.hasOwn(examples, event) ? examples[event] : undefined
   if (!example) throw usageError(`Unknown event ${event}.`, `Events: ${Object.keys(examples).join(', ')}.`)
   const url = parseReceiverUrl(options.to)
-  const given = await readSecret(run.context, options)
-  const secret = given ?? generateSecret()
-  if (given === undefined)
+  const secretInput = await readSecret(run.context, options)
+  const secret = secretInput ?? generateSecret()
+  if (secretInput === undefined)
     run.reporter.info(`signed with ${secret}, generated for this run; set REFERRAL_WEBHOOK_SECRET to use your own`)
   const draft = { ...example, timestamp: new Date(run.context.now()).toISOString() }
   const { body, headers } = await signedDelivery(draft, { secret })

@@ -21,9 +21,9 @@ export async function createWebhook(run: Run, options: CreateOptions): Promise<u
   const { url, source, retryPolicy, extendedEvents } = options
   const unsigned = options.secret === false
   const events = (options.events ?? []).flatMap(parseEventNames)
-  const given = await readSecret(run.context, options)
-  if (unsigned && given) throw usageError('--no-secret and a secret cannot be combined.')
-  const generated = unsigned || given ? undefined : generateSecret()
+  const secretInput = await readSecret(run.context, options)
+  if (unsigned && secretInput) throw usageError('--no-secret and a secret cannot be combined.')
+  const generated = unsigned || secretInput ? undefined : generateSecret()
   const body = {
     url,
     events,
@@ -34,7 +34,7 @@ export async function createWebhook(run: Run, options: CreateOptions): Promise<u
   if (run.dryRun) return run.printDryRun('POST', '/api/v1/webhooks', { ...body, secret: unsigned ? null : '(hidden)' })
   const client = await run.client()
   await warnAboutUnsentEvents(run, client, { events, isExtended: extendedEvents === true })
-  const secret = given ?? generated
+  const secret = secretInput ?? generated
   const subscription = await client.webhooks.create({ ...body, ...(secret ? { secret } : {}) })
   if (generated) run.reporter.info('Store the secret in the receiver now: it is not shown again.')
   if (unsigned) run.reporter.warn('Receivers cannot verify unsigned deliveries.')
@@ -73,15 +73,15 @@ export type RotateOptions = SecretOptions & { yes?: boolean }
 
 /** Replaces the secret with the given one, or with a generated one that is printed once. */
 export async function rotateSecret(run: Run, id: string, options: RotateOptions): Promise<undefined> {
-  const given = await readSecret(run.context, options)
+  const secretInput = await readSecret(run.context, options)
   const path = `/admin/v1/webhooks/${encodeURIComponent(id)}`
   if (run.dryRun) return run.printDryRun('PATCH', path, { secret: '(hidden)' })
   const question = `Replace the secret of ${id}? A receiver that does not know the new one rejects the deliveries.`
   await confirm(run.context, question, options.yes)
-  const secret = given ?? generateSecret()
+  const secret = secretInput ?? generateSecret()
   const subscription = await sendPatch(run, id, { secret })
-  if (!given) run.reporter.info('Store the secret in the receiver now: it is not shown again.')
-  run.printRecord({ ...subscription, secret: given ? null : secret })
+  if (!secretInput) run.reporter.info('Store the secret in the receiver now: it is not shown again.')
+  run.printRecord({ ...subscription, secret: secretInput ? null : secret })
 }
 
 /** An empty text stays a name, so that an unset variable does not subscribe to all events. */
@@ -103,13 +103,13 @@ async function warnAboutUnsentEvents(
   const { data, error } = await client.webhooks.list().safe()
   if (error && error.code !== 'scope_missing') throw error
   if (!data) return run.reporter.info('This key lacks the scope webhooks:read; the event names were not checked.')
-  const sent = [...data.emitted_events, 'test', ...(isExtended ? data.extended_events : [])]
-  const unknown = events.filter((name) => !sent.includes(name))
+  const emitted = [...data.emitted_events, 'test', ...(isExtended ? data.extended_events : [])]
+  const unknown = events.filter((name) => !emitted.includes(name))
   if (unknown.some((name) => data.extended_events.includes(name)))
     run.reporter.info('Pass --extended-events to receive extended events.')
   if (unknown.length)
     run.reporter.warn(
-      `Events that are never sent: ${unknown.map((name) => name || '""').join(', ')}. Available events: ${sent.join(', ')}.`,
+      `Events that are never sent: ${unknown.map((name) => name || '""').join(', ')}. Available events: ${emitted.join(', ')}.`,
     )
 }
 

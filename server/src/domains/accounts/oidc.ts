@@ -40,7 +40,7 @@ const CHOICE = 'oidc:choice'
  */
 export async function begin(deps: Dependencies, next: string): Promise<{ url: string; attempt: string }> {
   const { library, client } = await connect(deps)
-  const kept: Attempt = {
+  const pending: Attempt = {
     issuedAt: nowIso(deps),
     state: library.randomState(),
     nonce: library.randomNonce(),
@@ -50,12 +50,12 @@ export async function begin(deps: Dependencies, next: string): Promise<{ url: st
   const url = library.buildAuthorizationUrl(client, {
     redirect_uri: deps.config.publicUrl + CALLBACK_PATH,
     scope: 'openid email',
-    state: kept.state,
-    nonce: kept.nonce,
-    code_challenge: await library.calculatePKCECodeChallenge(kept.codeVerifier),
+    state: pending.state,
+    nonce: pending.nonce,
+    code_challenge: await library.calculatePKCECodeChallenge(pending.codeVerifier),
     code_challenge_method: 'S256',
   })
-  return { url: url.href, attempt: deps.vault.seal(JSON.stringify(kept), ATTEMPT) }
+  return { url: url.href, attempt: deps.vault.seal(JSON.stringify(pending), ATTEMPT) }
 }
 
 /** A user whom somebody can be, with the proof to send when this user is chosen. */
@@ -74,15 +74,15 @@ export async function finish(
   deps: Dependencies & Pick<Deps, 'db'>,
   { search, attempt }: { search: string; attempt: string },
 ): Promise<{ choices: Choice[]; next: string }> {
-  const kept = openSealed<Attempt>(deps, attempt, ATTEMPT)
-  if (!kept || isOlder(deps, kept.issuedAt, ATTEMPT_MS))
+  const pending = openSealed<Attempt>(deps, attempt, ATTEMPT)
+  if (!pending || isOlder(deps, pending.issuedAt, ATTEMPT_MS))
     throw rejected('The sign-in took too long, or began in another browser. Try again.')
-  const email = await readEmail(deps, new URL(deps.config.publicUrl + CALLBACK_PATH + search), kept)
+  const email = await readEmail(deps, new URL(deps.config.publicUrl + CALLBACK_PATH + search), pending)
   const users = await findUsersOfAllShops(deps.db.read, email, MAX_SHOPS)
   const owners = await Promise.all(users.map(({ shopId, id }) => findActiveOwner(deps.db.read, shopId, id)))
   const issuedAt = nowIso(deps)
   const choices = owners.flatMap((owner) => (owner ? [choiceOf(deps, owner, issuedAt)] : []))
-  if (choices.length > 0) return { choices, next: kept.next }
+  if (choices.length > 0) return { choices, next: pending.next }
   throw rejected('No user has the address that the provider confirmed. Ask an owner of your shop to add you.')
 }
 
@@ -131,14 +131,14 @@ function openSealed<T>({ vault }: Pick<Deps, 'vault'>, sealed: string, bound: st
 }
 
 /** The address that the provider confirmed. */
-async function readEmail(deps: Dependencies, callback: URL, kept: Attempt): Promise<string> {
+async function readEmail(deps: Dependencies, callback: URL, pending: Attempt): Promise<string> {
   const { library, client } = await connect(deps)
   let claims: IDToken | UserInfoResponse | undefined
   try {
     const tokens = await library.authorizationCodeGrant(client, callback, {
-      expectedState: kept.state,
-      expectedNonce: kept.nonce,
-      pkceCodeVerifier: kept.codeVerifier,
+      expectedState: pending.state,
+      expectedNonce: pending.nonce,
+      pkceCodeVerifier: pending.codeVerifier,
       idTokenExpected: true,
     })
     claims = tokens.claims()
@@ -183,12 +183,12 @@ async function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise
   const insecure = issuer.startsWith('http:') ? [library.allowInsecureRequests] : []
   const execute = [library.enableNonRepudiationChecks, ...insecure]
   const options = { execute, timeout: PROVIDER_TIMEOUT_SECONDS }
-  const found = await library.discovery(new URL(issuer), clientId, clientSecret, undefined, options)
+  const configuration = await library.discovery(new URL(issuer), clientId, clientSecret, undefined, options)
   // Without a list, the standard says `client_secret_basic`.
-  const methods = found.serverMetadata().token_endpoint_auth_methods_supported
-  if (methods?.includes('client_secret_post')) return { library, client: found }
+  const methods = configuration.serverMetadata().token_endpoint_auth_methods_supported
+  if (methods?.includes('client_secret_post')) return { library, client: configuration }
   const client = new library.Configuration(
-    found.serverMetadata(),
+    configuration.serverMetadata(),
     clientId,
     clientSecret,
     library.ClientSecretBasic(clientSecret),

@@ -161,14 +161,16 @@ export async function remove(ctx: OwnerContext, id: string): Promise<void> {
  */
 export async function signIn(deps: SignInDeps, response: string): Promise<NewSession> {
   const party = requireRelyingParty(deps.config)
-  const sent = parse<AuthenticationResponseJSON>(response)
-  const known = CREDENTIAL_ID.test(String(sent?.id)) ? await findSignedIn(deps.db.read, String(sent?.id)) : null
-  if (!sent || !known) throw rejected()
-  const verified = await verifySignIn(deps, party, { sent, passkey: known.passkey })
+  const credential = parse<AuthenticationResponseJSON>(response)
+  const known = CREDENTIAL_ID.test(String(credential?.id))
+    ? await findSignedIn(deps.db.read, String(credential?.id))
+    : null
+  if (!credential || !known) throw rejected()
+  const verified = await verifySignIn(deps, party, { credential, passkey: known.passkey })
   if (!verified) throw rejected()
   const { shop, user } = known.owner
   const recheck = async (db: Reader) => {
-    const again = await findSignedIn(db, sent.id)
+    const again = await findSignedIn(db, credential.id)
     if (!again) throw rejected()
     return again.owner.shop
   }
@@ -190,12 +192,12 @@ async function findSignedIn(db: Reader, id: string): Promise<{ passkey: PasskeyR
 }
 
 async function verifyRegistration(ctx: OwnerContext, party: RelyingParty, response: string) {
-  const sent = parse<RegistrationResponseJSON>(response)
+  const credential = parse<RegistrationResponseJSON>(response)
   const { verifyRegistrationResponse } = await library()
   let issuedAt: string | undefined
   try {
     const { registrationInfo } = await verifyRegistrationResponse({
-      response: sent as RegistrationResponseJSON,
+      response: credential as RegistrationResponseJSON,
       expectedChallenge: (challenge) => {
         issuedAt = readChallenge(inSystemTime(ctx), registration(ctx), challenge)
         return issuedAt !== undefined
@@ -215,14 +217,14 @@ async function verifyRegistration(ctx: OwnerContext, party: RelyingParty, respon
 async function verifySignIn(
   deps: Pick<Deps, 'vault' | 'now'>,
   party: RelyingParty,
-  { sent, passkey }: { sent: AuthenticationResponseJSON; passkey: PasskeyRow },
+  { credential, passkey }: { credential: AuthenticationResponseJSON; passkey: PasskeyRow },
 ) {
   const { verifyAuthenticationResponse } = await library()
   let issuedAt: string | undefined
   try {
-    if (Buffer.from(sent.response.userHandle ?? '', 'base64url').toString() !== passkey.userId) return undefined
+    if (Buffer.from(credential.response.userHandle ?? '', 'base64url').toString() !== passkey.userId) return undefined
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response: sent,
+      response: credential,
       expectedChallenge: (challenge) => {
         issuedAt = readChallenge(deps, SIGN_IN, challenge)
         return issuedAt !== undefined

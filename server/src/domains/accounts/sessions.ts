@@ -139,8 +139,8 @@ export async function end(ctx: OwnerContext, id: string): Promise<void> {
 /** Ends every session of the user who calls except that of the request. Returns how many. */
 export async function endOthers(ctx: OwnerContext): Promise<number> {
   return mutate(ctx, async (trx) => {
-    const kept = ctx.session?.tokenHash ?? ''
-    const count = await sessions.deleteOtherSessions(trx, ctx.shop.id, { userId: ctx.user.id, kept })
+    const tokenHash = ctx.session?.tokenHash ?? ''
+    const count = await sessions.deleteOtherSessions(trx, ctx.shop.id, { userId: ctx.user.id, keptHash: tokenHash })
     const audit = { action: 'sessions.ended', subjectId: ctx.user.id, data: { count } }
     return { result: count, audit: count ? audit : null }
   })

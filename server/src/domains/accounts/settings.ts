@@ -38,10 +38,10 @@ export async function update(ctx: Context, body: Body<'updateSettings'>): Promis
 }
 
 /** The minimum payout may change together with the currency. @throws ApiError 409 `currency_in_use`. */
-async function requireNoAmounts(db: Reader, shop: ShopRow, sent: Body<'updateSettings'>): Promise<void> {
+async function requireNoAmounts(db: Reader, shop: ShopRow, body: Body<'updateSettings'>): Promise<void> {
   const programs = await listProgramsWithAmounts(db, shop.id)
   const isKept = (name: 'minimumPayoutCents' | 'legacyMinimumPayout') =>
-    sent[name] === undefined && Number(shop[name] ?? 0) > 0
+    body[name] === undefined && Number(shop[name] ?? 0) > 0
   const uses = [
     ...programs.map(({ name }) => `the program “${name}”`),
     ...(isKept('minimumPayoutCents') || isKept('legacyMinimumPayout') ? ['the minimum payout'] : []),
@@ -68,7 +68,7 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
     siteDomains,
     ...plain
   } = body
-  const sent: Partial<ShopRow> = { ...plain }
+  const columns: Partial<ShopRow> = { ...plain }
   const { legacyMinimumPayout: legacy, currency = ctx.shop.currency } = plain
   if (typeof legacy === 'string' && scaleExactly(Number(legacy), minorUnitDigits(currency)) === null)
     throw invalidField(
@@ -76,21 +76,22 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
       'legacyMinimumPayout',
       `must have at most ${minorUnitDigits(currency)} decimals in ${currency}.`,
     )
-  if (precedence !== undefined) sent.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
-  if (minimums !== undefined) sent.minimumPayoutCentsByCurrency = JSON.stringify(sortedByName(minimums))
+  if (precedence !== undefined) columns.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
+  if (minimums !== undefined) columns.minimumPayoutCentsByCurrency = JSON.stringify(sortedByName(minimums))
   if (affiliateMinimums !== undefined)
-    sent.minimumAffiliatePayoutCentsByCurrency = JSON.stringify(sortedByName(affiliateMinimums))
-  if (timeZone !== undefined) sent.timeZone = toTimeZone(timeZone)
-  if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
+    columns.minimumAffiliatePayoutCentsByCurrency = JSON.stringify(sortedByName(affiliateMinimums))
+  if (timeZone !== undefined) columns.timeZone = toTimeZone(timeZone)
+  if (apiEnabled !== undefined) columns.apiEnabled = apiEnabled ? 1 : 0
   // Encrypting the same secret twice gives two texts, so a sent secret always counts as a change.
-  if (secret !== undefined) sent.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
+  if (secret !== undefined)
+    columns.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
   if (stripeSecret !== undefined)
-    sent.stripeWebhookSecret = stripeSecret === null ? null : sealStoreSecret(ctx, ctx.shop.id, stripeSecret.trim())
-  if (domain !== undefined) sent.storeDomain = domain === null ? null : toDomain('storeDomain', domain)
-  if (aliases !== undefined) sent.storeDomainAliases = toDomains('storeDomainAliases', aliases)
-  if (siteDomains !== undefined) sent.siteDomains = toDomains('siteDomains', siteDomains)
+    columns.stripeWebhookSecret = stripeSecret === null ? null : sealStoreSecret(ctx, ctx.shop.id, stripeSecret.trim())
+  if (domain !== undefined) columns.storeDomain = domain === null ? null : toDomain('storeDomain', domain)
+  if (aliases !== undefined) columns.storeDomainAliases = toDomains('storeDomainAliases', aliases)
+  if (siteDomains !== undefined) columns.siteDomains = toDomains('siteDomains', siteDomains)
   const differs = ([name, value]: [string, unknown]) => value !== undefined && value !== ctx.shop[name as keyof ShopRow]
-  return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<ShopRow>
+  return Object.fromEntries(Object.entries(columns).filter(differs)) as Partial<ShopRow>
 }
 
 const toDomains = (name: string, texts: string[]): string =>

@@ -119,13 +119,13 @@ export interface ShopChanges {
  */
 export async function update(operator: Operator, shopId: string, changes: ShopChanges): Promise<Shop> {
   const { name, apiEnabled, ...plain } = changes
-  const sent: Partial<ShopRow> = { ...plain }
-  if (name !== undefined) sent.name = checkName(name)
-  if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
+  const columns: Partial<ShopRow> = { ...plain }
+  if (name !== undefined) columns.name = checkName(name)
+  if (apiEnabled !== undefined) columns.apiEnabled = apiEnabled ? 1 : 0
   const ctx = await operatorContext(operator, shopId)
   const differs = ([column, value]: [string, unknown]) =>
     value !== undefined && value !== ctx.shop[column as keyof ShopRow]
-  return change(ctx, Object.fromEntries(Object.entries(sent).filter(differs)), 'shop.updated')
+  return change(ctx, Object.fromEntries(Object.entries(columns).filter(differs)), 'shop.updated')
 }
 
 /** Suspends a shop. @throws ApiError 404 `shop_not_found`, 409 `concurrent_change`. */
@@ -154,7 +154,7 @@ export async function resume(operator: Operator, shopId: string): Promise<Shop> 
 const SHARED = ['plan', 'requestsPerMinute', 'maxActiveKeys', 'suspendedAt'] as const
 
 const pickShared = (changes: Partial<ShopRow>): Partial<ShopRow> =>
-  Object.fromEntries(Object.entries(changes).filter(([name]) => SHARED.some((one) => one === name)))
+  Object.fromEntries(Object.entries(changes).filter(([name]) => SHARED.some((shared) => shared === name)))
 
 async function change(ctx: Context, changes: Partial<ShopRow>, action: string): Promise<Shop> {
   if (Object.keys(changes).length === 0) return toShop(ctx.shop)

@@ -88,13 +88,13 @@ export async function deleteSessionById(
 export async function deleteOtherSessions(
   trx: Transaction,
   shopId: string,
-  { userId, kept }: { userId: string; kept: string },
+  { userId, keptHash }: { userId: string; keptHash: string },
 ): Promise<number> {
   const { numDeletedRows } = await trx
     .deleteFrom('sessions')
     .where('shopId', '=', shopId)
     .where('userId', '=', userId)
-    .where('tokenHash', '!=', kept)
+    .where('tokenHash', '!=', keptHash)
     .executeTakeFirst()
   return Number(numDeletedRows)
 }

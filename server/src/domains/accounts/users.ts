@@ -72,7 +72,7 @@ export async function createLink(
 export async function revoke(ctx: Context, named: NamedUser): Promise<{ userId: string }> {
   const user = await findNamedUser(ctx, named)
   const isRevoked = user.revokedAt !== null || !(await revokeOne(ctx, user))
-  for await (const own of sameUserInTestShops(ctx, user)) await revokeOne(own.ctx, own.user)
+  for await (const testShop of sameUserInTestShops(ctx, user)) await revokeOne(testShop.ctx, testShop.user)
   if (isRevoked) throw alreadyRevoked()
   return { userId: user.id }
 }
@@ -96,7 +96,7 @@ export async function replaceToken(ctx: Context, named: NamedUser): Promise<User
   const user = await findActiveUser(ctx, named)
   const token = await replaceOne(ctx, user)
   // Who knows the old token may have created them. Nobody gets the new ones.
-  for await (const own of sameUserInTestShops(ctx, user)) await replaceOne(own.ctx, own.user)
+  for await (const testShop of sameUserInTestShops(ctx, user)) await replaceOne(testShop.ctx, testShop.user)
   return { ...toUser(user), token }
 }
 

@@ -181,17 +181,17 @@ async function rejectTakenEmail(ctx: Context, trx: Transaction, email: string, e
 
 /** The sent fields that differ. A name that was derived from first and last name changes with them. */
 function changedFields(before: AffiliateRow, body: Body<'updateAffiliate'>): Partial<AffiliateRow> {
-  const sent: Partial<AffiliateRow> = { ...body }
-  if (sent.email !== undefined) sent.email = sent.email.trim()
-  if (sent.name !== undefined) sent.name = sent.name.trim()
+  const columns: Partial<AffiliateRow> = { ...body }
+  if (columns.email !== undefined) columns.email = columns.email.trim()
+  if (columns.name !== undefined) columns.name = columns.name.trim()
   const derived = fullName(before.firstName, before.lastName)
-  if (sent.name === undefined && derived === before.name) {
-    const { firstName, lastName } = { ...before, ...sent }
-    sent.name = fullName(firstName, lastName) || before.name
+  if (columns.name === undefined && derived === before.name) {
+    const { firstName, lastName } = { ...before, ...columns }
+    columns.name = fullName(firstName, lastName) || before.name
   }
   const differs = ([name, value]: [string, unknown]) =>
     value !== undefined && value !== before[name as keyof AffiliateRow]
-  return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<AffiliateRow>
+  return Object.fromEntries(Object.entries(columns).filter(differs)) as Partial<AffiliateRow>
 }
 
 const statusChange = (before: AffiliateRow, after: AffiliateRow) =>

@@ -46,10 +46,10 @@ export async function create(ctx: Context, { affiliateId, kind, value }: Body<'c
         'value',
       )
     }
-    const own = await findAliases(trx, ctx.shop.id, affiliateId)
-    const existing = own.find((one) => one.codeKey === key && one.kind === kind)
+    const affiliateAliases = await findAliases(trx, ctx.shop.id, affiliateId)
+    const existing = affiliateAliases.find((alias) => alias.codeKey === key && alias.kind === kind)
     if (existing) return { result: toAlias(existing), audit: null }
-    if (own.length >= MAX_ALIASES) {
+    if (affiliateAliases.length >= MAX_ALIASES) {
       throw conflict('alias_limit_reached', `An affiliate can have ${MAX_ALIASES} aliases. Delete one first.`)
     }
     const row = { id: ctx.newId('als'), affiliateId, kind, value, codeKey: key, createdAt: nowIso(ctx) }

@@ -69,27 +69,29 @@ async function readFigures(
     : sums.where('list', '=', 'commissions').where('scope', '=', '')
   ).execute()
   for (const row of rows) {
-    const one = figures.get(row.id)
-    if (!one) continue
+    const affiliateFigures = figures.get(row.id)
+    if (!affiliateFigures) continue
     if (row.list === 'clicks') {
-      one.clicks += row.rows
+      affiliateFigures.clicks += row.rows
       continue
     }
-    one.orders += row.orders
+    affiliateFigures.orders += row.orders
     const sumsOf = (currency: string): CurrencySums => {
-      const known = one.sums.find((sums) => sums.currency === currency)
+      const known = affiliateFigures.sums.find((sums) => sums.currency === currency)
       if (known) return known
       const sums = { currency, revenueCents: 0n, commissionCents: 0n, paidCents: 0n }
-      one.sums.push(sums)
+      affiliateFigures.sums.push(sums)
       return sums
     }
     sumsOf(row.orderCurrency).revenueCents += joinSumParts(row.revenueHigh, row.revenueLow)
-    const own = sumsOf(row.currency)
-    own.commissionCents += joinSumParts(row.commissionHigh, row.commissionLow)
-    own.paidCents += joinSumParts(row.paidHigh, row.paidLow)
+    const currencySums = sumsOf(row.currency)
+    currencySums.commissionCents += joinSumParts(row.commissionHigh, row.commissionLow)
+    currencySums.paidCents += joinSumParts(row.paidHigh, row.paidLow)
   }
-  for (const one of figures.values())
-    one.sums = one.sums.filter((sums) => sums.revenueCents || sums.commissionCents || sums.paidCents)
+  for (const affiliateFigures of figures.values())
+    affiliateFigures.sums = affiliateFigures.sums.filter(
+      (sums) => sums.revenueCents || sums.commissionCents || sums.paidCents,
+    )
   return figures
 }
 

@@ -23,11 +23,11 @@ export const programFiguresOf = (ctx: Context, ids: string[]): Promise<Map<strin
 
 /** The sums of a currency, 0 without any. */
 export const sumsIn = ({ sums }: AffiliateFigures, currency: string): CurrencySums =>
-  sums.find((one) => one.currency === currency) ?? { currency, revenueCents: 0n, commissionCents: 0n, paidCents: 0n }
+  sums.find((sum) => sum.currency === currency) ?? { currency, revenueCents: 0n, commissionCents: 0n, paidCents: 0n }
 
 /** The sums of the other currencies, by name. */
 export const othersOf = ({ sums }: AffiliateFigures, currency: string): CurrencySums[] =>
-  sums.filter((one) => one.currency !== currency).sort((a, b) => (a.currency < b.currency ? -1 : 1))
+  sums.filter((sum) => sum.currency !== currency).sort((a, b) => (a.currency < b.currency ? -1 : 1))
 
 /** The ids of all affiliates that match, in an order. */
 export const listSortedIds = (

@@ -52,7 +52,7 @@ export interface MatchedAffiliate extends Pick<NamedRow, 'affiliateId' | 'progra
 /** The first row in an order of preference. */
 function preferred(rows: NamedRow[], order: string[]): MatchedAffiliate | undefined {
   const nameOf = ({ name, kind }: NamedRow) => (kind ? `${kind} ${name}` : name)
-  const [row] = order.flatMap((one) => rows.find((row) => nameOf(row) === one) ?? [])
+  const [row] = order.flatMap((preferredName) => rows.find((row) => nameOf(row) === preferredName) ?? [])
   if (!row) return undefined
   const { affiliateId, programId, alias } = row
   return { affiliateId, programId, ...(alias !== null && { alias }) }
@@ -133,7 +133,7 @@ export async function insertAlias(trx: Transaction, shopId: string, row: Omit<Al
 export const deleteAlias = (trx: Transaction, shopId: string, id: string): Promise<AliasRow | undefined> =>
   trx.deleteFrom('affiliateAliases').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
 /** The aliases that matched. Nothing is added without one, because facts are the largest part of what an order stores. */
-export function matchedAliases(found: Record<AliasedSource, string | undefined>): Pick<Matches, 'aliases'> {
-  const used = Object.entries(found).filter(([, alias]) => alias !== undefined)
+export function matchedAliases(matches: Record<AliasedSource, string | undefined>): Pick<Matches, 'aliases'> {
+  const used = Object.entries(matches).filter(([, alias]) => alias !== undefined)
   return used.length > 0 ? { aliases: Object.fromEntries(used) } : {}
 }

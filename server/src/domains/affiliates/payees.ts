@@ -108,14 +108,14 @@ const textOrNull = (text: string | null | undefined): string | null => text?.tri
  * @throws ApiError 400 `payee_invalid`.
  */
 export function toAccount(
-  sent: { iban: string; bic?: string | null | undefined },
+  input: { iban: string; bic?: string | null | undefined },
   at = '',
 ): { iban: string; bic: string | null } {
-  const iban = electronicFormatIBAN(sent.iban) ?? ''
+  const iban = electronicFormatIBAN(input.iban) ?? ''
   if (!isValidIBAN(iban)) throw payeeInvalid(`${at}iban`, 'must be a complete IBAN, with its country code.')
   const country = iban.slice(0, 2)
   if (!isSEPACountry(country)) throw invalidField('payee_invalid', `${at}iban`, 'must belong to a SEPA country.')
-  const bic = sent.bic?.replace(/\s/g, '').toUpperCase() || null
+  const bic = input.bic?.replace(/\s/g, '').toUpperCase() || null
   if (bic !== null && !isValidBIC(bic)) throw payeeInvalid(`${at}bic`, 'must be a BIC, like DEUTDEFF.')
   if (bic !== null && !countriesOfBics(country).includes(bic.slice(4, 6)))
     throw payeeInvalid(`${at}bic`, 'must belong to the country of the IBAN.')

@@ -81,9 +81,9 @@ async function matching(db: Reader, shopId: string, query: AffiliateFilter & Unc
   if (programId) list = list.where(byProgram ? 'campaignId' : withoutIndex(db, 'campaignId'), '=', programId)
   if (query.q) {
     const texts = [...new Set([query.q, restorePlusSigns(query.q)])].map((text) => likePattern(searchable([text])))
-    const found = texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)
-    if (query.hasCodes) found.push(sql<boolean>`"codeKey" like ${likePattern(codeKey(query.q))} escape '\\'`)
-    list = list.where((eb) => eb.or(found))
+    const matches = texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)
+    if (query.hasCodes) matches.push(sql<boolean>`"codeKey" like ${likePattern(codeKey(query.q))} escape '\\'`)
+    list = list.where((eb) => eb.or(matches))
   }
   const total =
     id || query.q || query.isArchived || query.isUncounted

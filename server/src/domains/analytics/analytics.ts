@@ -90,7 +90,7 @@ async function withNames(db: Reader, shopId: string, top: sums.TopAffiliate[]): 
   const people = await findAffiliatesById(
     db,
     shopId,
-    top.map((one) => one.affiliateId),
+    top.map((affiliate) => affiliate.affiliateId),
   )
   const names = new Map(people.map(({ id, name }) => [id, name]))
   return top.map(({ affiliateId, ...numbers }) => ({ affiliateId, name: names.get(affiliateId) ?? '', ...numbers }))

@@ -156,8 +156,8 @@ function programChange(input: BacktestInput, currency: string): (program: Progra
   }
 
   /** In force at all times, and the same for everyone. */
-  function termsOf(sent: Rules, type: RateType): TermsFact {
-    const rules = sent.map(({ commissionPercent: percent, ...rule }) => {
+  function termsOf(input: Rules, type: RateType): TermsFact {
+    const rules = input.map(({ commissionPercent: percent, ...rule }) => {
       const read = percent === null ? null : rateFromInput(type, percent, digits)
       if (read && !read.ok) throw new RateRejected(read.reason, type)
       return { ...rule, rate: read ? read.rate.rate : null }
@@ -235,8 +235,8 @@ export function ledgerToReport(
 function totalsOf(accounts: Ledger['accounts']): Backtest['totals'] | null {
   const byCurrency = Map.groupBy([...accounts.values()], ({ currency }) => currency)
   const totals: Backtest['totals'] = []
-  for (const [currency, own] of [...byCurrency].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const amounts = amountsOf(own)
+  for (const [currency, rows] of [...byCurrency].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const amounts = amountsOf(rows)
     if (!amounts) return null
     totals.push({ currency, ...amounts })
   }
@@ -244,8 +244,8 @@ function totalsOf(accounts: Ledger['accounts']): Backtest['totals'] | null {
 }
 
 function amountsOf(accounts: Pick<Account, 'currentCents' | 'proposedCents'>[]) {
-  const currentCents = exactSum(accounts.map((one) => one.currentCents))
-  const proposedCents = exactSum(accounts.map((one) => one.proposedCents))
+  const currentCents = exactSum(accounts.map((account) => account.currentCents))
+  const proposedCents = exactSum(accounts.map((account) => account.proposedCents))
   if (currentCents === null || proposedCents === null) return null
   // Both are at least 0, so their difference is exact too.
   return { currentCents, proposedCents, deltaCents: proposedCents - currentCents }

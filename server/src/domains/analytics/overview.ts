@@ -82,8 +82,13 @@ type Sums = Awaited<ReturnType<typeof sumCommissions>>[number]
 
 /** What commissions that are counted alike add to the sums of a currency. */
 function tallyOfSums(row: Sums, currency: string): Tally | undefined {
-  const one: AnalyticsRow = { ...row, affiliateId: '', happenedAt: '', payoutBatchId: row.isBatched ? '-' : null }
-  const tally = tallyOf(one, currency)
+  const analyticsRow: AnalyticsRow = {
+    ...row,
+    affiliateId: '',
+    happenedAt: '',
+    payoutBatchId: row.isBatched ? '-' : null,
+  }
+  const tally = tallyOf(analyticsRow, currency)
   return tally && { ...tally, orders: tally.orders * row.rows }
 }
 

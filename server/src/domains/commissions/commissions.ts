@@ -32,8 +32,8 @@ export function countsByStatus(
   { db, shop }: Context,
   { affiliateId, programId }: Pick<Query<'listCommissions'>, 'affiliateId' | 'programId'>,
 ): Promise<Map<string, number>> {
-  const own = { ...(affiliateId && { scope: affiliateId }), ...(programId && { programId }) }
-  return countByStatus(db.read, shop.id, { list: 'commissions', ...own })
+  const filter = { ...(affiliateId && { scope: affiliateId }), ...(programId && { programId }) }
+  return countByStatus(db.read, shop.id, { list: 'commissions', ...filter })
 }
 
 /** The order, currencies and amount of commissions, by their ids. */
@@ -67,14 +67,14 @@ export interface EffectiveStatus {
  * @throws ApiError 409 `payout_processing` while the commissions of its batch move.
  */
 export async function findEffectiveStatus(ctx: Context, db: Reader, row: CommissionRow): Promise<EffectiveStatus> {
-  const found = { status: row.orderStatus, batch: undefined, sentFileId: undefined }
-  if (row.payoutBatchId === null) return found
+  const status = { status: row.orderStatus, batch: undefined, sentFileId: undefined }
+  if (row.payoutBatchId === null) return status
   const batch = await findBatch(db, ctx.shop.id, row.payoutBatchId)
   if (batch?.status === 'PROCESSING') throw payoutProcessing()
-  if (row.orderStatus !== 'PAYABLE') return found
+  if (row.orderStatus !== 'PAYABLE') return status
   const payment = { batchId: row.payoutBatchId, affiliateId: row.affiliateId }
   const sentFileId = await findSentFile(db, ctx.shop.id, payment)
-  return sentFileId === undefined ? { ...found, batch } : { ...found, status: 'PAID', sentFileId }
+  return sentFileId === undefined ? { ...status, batch } : { ...status, status: 'PAID', sentFileId }
 }
 
 /**
@@ -91,9 +91,9 @@ export async function change<T>(
   const { db, shop } = ctx
   const isMoving = async (reader: Reader, { payoutBatchId }: CommissionRow) =>
     payoutBatchId !== null && (await findBatch(reader, shop.id, payoutBatchId))?.status === 'PROCESSING'
-  const found = await findCommission(db.read, shop.id, id)
-  if (!found) throw commissionNotFound()
-  let hasMoved = await isMoving(db.read, found)
+  const commission = await findCommission(db.read, shop.id, id)
+  if (!commission) throw commissionNotFound()
+  let hasMoved = await isMoving(db.read, commission)
   return mutate(ctx, async (trx) => {
     const now = await findCommission(trx, shop.id, id)
     if (!now) throw commissionNotFound()
@@ -101,7 +101,7 @@ export async function change<T>(
       hasMoved = true
       throw payoutProcessing()
     }
-    return work(trx, hasMoved ? now : found)
+    return work(trx, hasMoved ? now : commission)
   })
 }
 

@@ -54,7 +54,10 @@ export async function explainToKey(ctx: Context, id: string): Promise<OrderExpla
       `Several orders match: ${orderIds.join(', ')}. Send the stored id of one of them.`,
     )
   const { row, facts, decision } = await readOrder(ctx, orderId)
-  const candidates = decision.candidates.map((one) => ({ ...one, value: ANONYMOUS[one.source] ?? one.value }))
+  const candidates = decision.candidates.map((candidate) => ({
+    ...candidate,
+    value: ANONYMOUS[candidate.source] ?? candidate.value,
+  }))
   return explainDecision(ctx, row, { facts, decision: { ...decision, candidates } })
 }
 
@@ -350,15 +353,15 @@ export type SlugNamesakes = ReadonlyMap<string, string>
 export function evidenceOf(facts: Facts, decision: Decision, namesakes: SlugNamesakes): Schemas['ExplainedEvidence'][] {
   const winner = decision.candidates.find(({ won }) => won)
   return facts.settings.precedence.map((kind, index) => {
-    const own = decision.candidates.filter((candidate) => candidate.kind === kind)
-    const candidates = own.map((candidate) => {
+    const kindCandidates = decision.candidates.filter((candidate) => candidate.kind === kind)
+    const candidates = kindCandidates.map((candidate) => {
       const { outcome, because } = outcomeOfCandidate(candidate, winner, facts)
       const slugAffiliateId = (kind === 'COUPON' && namesakes.get(candidate.value)) || null
       const alias = candidate.alias ?? null
       const text = because + aliasText(candidate) + namesakeText(slugAffiliateId)
       return { ...candidate, alias, outcome, because: text, slugAffiliateId }
     })
-    return { kind, rank: index + 1, because: kindReason(own, index, facts, winner), candidates }
+    return { kind, rank: index + 1, because: kindReason(kindCandidates, index, facts, winner), candidates }
   })
 }
 
@@ -383,16 +386,21 @@ export function summaryOf(decision: Decision, facts: Facts): string {
 
 /** Why the evidence that comes first credits nobody. */
 function nobodyReason({ candidates }: Decision, facts: Facts): string {
-  const ranked = facts.settings.precedence.flatMap((kind) => candidates.filter((one) => one.kind === kind))
+  const ranked = facts.settings.precedence.flatMap((kind) => candidates.filter((candidate) => candidate.kind === kind))
   const [first] = ranked
   return first ? missReason(first, facts, `The ${sourceText(first)}`) : MISS_TEXTS.NO_EVIDENCE
 }
 
-function kindReason(own: Candidate[], index: number, { settings }: Facts, winner: Candidate | undefined): string {
-  if (own.length === 0) return 'The order contains no such evidence.'
-  if (own.some(({ won }) => won)) return 'This is the first kind with valid evidence, so it won.'
+function kindReason(
+  candidates: Candidate[],
+  index: number,
+  { settings }: Facts,
+  winner: Candidate | undefined,
+): string {
+  if (candidates.length === 0) return 'The order contains no such evidence.'
+  if (candidates.some(({ won }) => won)) return 'This is the first kind with valid evidence, so it won.'
   const precedence = winner && `the ${KIND_NAMES[winner.kind]} takes precedence in your shop.`
-  if (own.some(canWin)) return `It is valid, but ${precedence ?? 'another kind takes precedence in your shop.'}`
+  if (candidates.some(canWin)) return `It is valid, but ${precedence ?? 'another kind takes precedence in your shop.'}`
   if (winner && settings.precedence.indexOf(winner.kind) < index)
     return `None of it is valid. It was not needed: ${precedence}`
   const isLast = index === settings.precedence.length - 1

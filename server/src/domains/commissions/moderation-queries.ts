@@ -22,14 +22,14 @@ type Indexed = 'orderStatus' | 'affiliateId' | 'programId'
 /** The condition that the fewest commissions meet. SQLite expects as many of one affiliate as of another. */
 async function rarestOf(db: Reader, shopId: string, filter: ModerationFilter): Promise<Indexed> {
   const { statuses, affiliateId, programId } = filter
-  const count = (one: Omit<CountFilter, 'list'>) => countRows(db, shopId, { list: 'commissions', ...one })
+  const count = (filter: Omit<CountFilter, 'list'>) => countRows(db, shopId, { list: 'commissions', ...filter })
   const sizes: [column: Indexed, rows: number][] = []
   if (affiliateId) sizes.push(['affiliateId', await count({ scope: affiliateId })])
   if (programId) sizes.push(['programId', await count({ programId })])
   if (sizes.length === 0) return 'orderStatus'
   const ofStatuses = await Promise.all(statuses.map((status) => count({ status })))
   sizes.push(['orderStatus', ofStatuses.reduce((sum, rows) => sum + rows, 0)])
-  return sizes.reduce((least, one) => (one[1] < least[1] ? one : least))[0]
+  return sizes.reduce((least, filter) => (filter[1] < least[1] ? filter : least))[0]
 }
 
 function movableCommissions(

@@ -149,8 +149,8 @@ export async function recomputeLeftBatches(
   moved: MovedCommission[],
 ): Promise<WebhookEvent[]> {
   const events: WebhookEvent[] = []
-  const left = moved.flatMap((one) => one.left ?? [])
-  for (const [batchId, changed] of Map.groupBy(left, (one) => one.batchId)) {
+  const left = moved.flatMap((change) => change.left ?? [])
+  for (const [batchId, changed] of Map.groupBy(left, (change) => change.batchId)) {
     events.push(...(await updateTotals(ctx, trx, batchId, changed)).events)
   }
   return events
@@ -188,9 +188,9 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
   if (Boolean(body.ids) === Boolean(body.filter)) throw invalidBody('Send either ids or filter, not both.')
   const filter = body.filter ? readModerationFilter(body.action, body.filter) : undefined
   if (body.dryRun) return previewMany(ctx, body, filter)
-  const found = filter && (await findMovable(ctx, filter, MAX_MOVED))
-  const ids = found?.ids ?? [...new Set(body.ids)]
-  const remaining = found ? found.total - found.ids.length : 0
+  const movable = filter && (await findMovable(ctx, filter, MAX_MOVED))
+  const ids = movable?.ids ?? [...new Set(body.ids)]
+  const remaining = movable ? movable.total - movable.ids.length : 0
   return changeMany(ctx, body.action, { ids, statuses: filter?.statuses, remaining })
 }
 
@@ -209,7 +209,7 @@ const changeMany = (ctx: Context, action: ModerationAction, { ids, statuses, rem
     const { moved, skipped } = await moveAll(ctx, trx, action, rows)
     if (!statuses) for (const id of missingIds(ids, rows)) skipped.push({ id, code: 'commission_not_found' })
     const batchEvents = await recomputeLeftBatches(ctx, trx, moved)
-    const events = [...moved.flatMap((one) => one.events), ...batchEvents]
+    const events = [...moved.flatMap((change) => change.events), ...batchEvents]
     for (const event of events) event.isIndependent = true
     const result: ModerationResult = { action, dryRun: false, changed: moved.length, skipped, remaining }
     const data = { action, changed: result.changed, skipped: skipped.length }
@@ -284,10 +284,10 @@ async function previewMany(
   }
   const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
   const movable = rows.filter((row) => from.includes(row.orderStatus) && row.trackingMethod !== 'ADJUSTMENT')
-  const totals = [...Map.groupBy(movable, ({ currency }) => currency)].map(([currency, own]) => ({
+  const totals = [...Map.groupBy(movable, ({ currency }) => currency)].map(([currency, rows]) => ({
     currency,
-    commissions: own.length,
-    commissionCents: own.reduce((sum, row) => sum + row.commissionAmountCents, 0),
+    commissions: rows.length,
+    commissionCents: rows.reduce((sum, row) => sum + row.commissionAmountCents, 0),
   }))
   return { action, dryRun: true, changed: 0, skipped: [], remaining: movable.length, totals }
 }

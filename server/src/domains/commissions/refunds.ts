@@ -197,19 +197,19 @@ export async function planRefund(
     const problem = isSame ? null : 'DIFFERS'
     return { row, refund: existing, refundedCents, alreadyRecorded: true, problem, changes: undefined }
   }
-  const found = await findEffectiveStatus(ctx, db, before)
-  const { status } = found
+  const effective = await findEffectiveStatus(ctx, db, before)
+  const { status } = effective
   if (CLOSED_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
   if (status === 'REFUNDED' && !input.alreadyHappened) throw refundExceedsOrder(0, before.orderCurrency)
   if (!isInOrderCurrency(input, before)) throw currencyMismatch(before.orderCurrency)
   const applied = await applyToOrder(ctx, db, before, { input, snapshot })
   const totals = status === 'REFUNDED' ? await findRefundTotals(db, ctx.shop.id, before.id) : undefined
-  return toPlan(ctx, before, { input, found, applied, statusBefore: totals?.statusBefore ?? null })
+  return toPlan(ctx, before, { input, effective, applied, statusBefore: totals?.statusBefore ?? null })
 }
 
 interface PlannedEntry {
   input: RefundInput
-  found: EffectiveStatus
+  effective: EffectiveStatus
   applied: AppliedRefund
   /** The status before the commission became `REFUNDED`, if it did. */
   statusBefore: CommissionRow['orderStatus'] | null
@@ -218,9 +218,9 @@ interface PlannedEntry {
 function toPlan(
   ctx: Context,
   before: CommissionRow,
-  { input, found, applied, statusBefore }: PlannedEntry,
+  { input, effective, applied, statusBefore }: PlannedEntry,
 ): RefundPlan {
-  const { status, batch, sentFileId } = found
+  const { status, batch, sentFileId } = effective
   const { before: was, after: is, refunded, problem } = applied
   const goodsCents = is.refundedCents - was.refundedCents
   const amounts = FINAL_STATUSES.includes(status) ? NO_CHANGE : difference(was, is)
@@ -267,7 +267,7 @@ export async function cancelRefund(
   { refundId, snapshot }: { refundId: string; snapshot: RefundSnapshot },
 ): Promise<Mutation<CanceledRefund>> {
   const input = { refundId: cancellationIdOf(refundId), amountCents: null, lineItems: [], reason: null }
-  const [refund, canceled, totals, found] = await Promise.all([
+  const [refund, canceled, totals, status] = await Promise.all([
     findRefund(trx, ctx.shop.id, before.id, [refundId]),
     findRefund(trx, ctx.shop.id, before.id, [input.refundId]),
     findRefundTotals(trx, ctx.shop.id, before.id),
@@ -291,8 +291,8 @@ export async function cancelRefund(
   const wasCanceled = await hasOrderNotice(trx, ctx.shop.id, { orderId: before.orderId, kind: 'canceled' })
   const plan = toPlan(ctx, before, {
     // The statement of an unpaid commission shows both where the refund was, and a paid one when the adjustment is made.
-    input: { ...input, occurredAt: found.status === 'PAID' ? null : refund.occurredAt },
-    found,
+    input: { ...input, occurredAt: status.status === 'PAID' ? null : refund.occurredAt },
+    effective: status,
     applied,
     statusBefore: wasCanceled ? 'CANCELED' : (totals?.statusBefore ?? null),
   })

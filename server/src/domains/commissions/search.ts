@@ -87,11 +87,11 @@ export const search = readerOf(
   async (ctx: Context, query: CommissionSearch): Promise<FoundCommissions> => {
     const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
     const start = await readCursor(ctx, 'commissions', { after: query.after, page: 1 })
-    const found = await readFrom(ctx, commissionSearch, { ...query, ...bounds, start })
-    const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, found.ids)
+    const page = await readFrom(ctx, commissionSearch, { ...query, ...bounds, start })
+    const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, page.ids)
     const byId = new Map(rows.map((row) => [row.id, row]))
-    const data = found.ids.flatMap((id) => byId.get(id) ?? []).map(toCommission)
-    return { data, next: found.next }
+    const data = page.ids.flatMap((id) => byId.get(id) ?? []).map(toCommission)
+    return { data, next: page.next }
   },
 )
 
@@ -122,8 +122,8 @@ const listByOrderName = (db: Reader, shopId: string, text: string): Promise<Comm
 }
 
 /** The order as the merchant knows it. */
-export const orderNameOf = (one: Pick<Commission, 'orderName' | 'externalOrderId' | 'orderId'>): string =>
-  one.orderName || one.externalOrderId || one.orderId
+export const orderNameOf = (commission: Pick<Commission, 'orderName' | 'externalOrderId' | 'orderId'>): string =>
+  commission.orderName || commission.externalOrderId || commission.orderId
 
 /** The names of the orders of up to a page of commissions, by commission id. */
 export async function orderNames({ db, shop }: Context, ids: string[]): Promise<Map<string, string>> {

@@ -38,8 +38,8 @@ export const list = readerOf(
  *
  * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`, 409 `connection_exists`.
  */
-export async function create(ctx: Context, { kind, value: sent, affiliateId }: Body<'createConnection'>) {
-  const value = sent.trim()
+export async function create(ctx: Context, { kind, value: text, affiliateId }: Body<'createConnection'>) {
+  const value = text.trim()
   if (!value) throw invalidField('invalid_body', 'value', 'is required.')
   return mutate(ctx, async (trx, shop) => {
     const affiliate = await findAffiliate(trx, ctx.shop.id, affiliateId)

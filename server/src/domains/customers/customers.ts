@@ -101,8 +101,8 @@ export async function toCustomers(ctx: Context, db: Reader, customers: CountedCu
   }))
 }
 
-export async function toCustomer(ctx: Context, db: Reader, one: CountedCustomer): Promise<Customer> {
-  const [customer] = await toCustomers(ctx, db, [one])
+export async function toCustomer(ctx: Context, db: Reader, countedCustomer: CountedCustomer): Promise<Customer> {
+  const [customer] = await toCustomers(ctx, db, [countedCustomer])
   return customer!
 }
 

@@ -101,8 +101,8 @@ async function computeChanged(
   changed: ChangedCommission[],
 ): Promise<ComputedBatch | null> {
   const { id, shopId, periodEnd } = batch
-  const before = changed.map((one) => one.before)
-  const after = changed.map((one) => one.after).filter((row) => row.payoutBatchId === id)
+  const before = changed.map((change) => change.before)
+  const after = changed.map((change) => change.after).filter((row) => row.payoutBatchId === id)
   const debts: Debt[] = []
   let { affiliates } = batch
   for (const affiliateId of new Set(before.map((row) => row.affiliateId))) {

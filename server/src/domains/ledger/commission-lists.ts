@@ -178,9 +178,7 @@ function matching(db: Reader, values: ShopFilter, index: IndexedColumn | undefin
   for (const { column, operator, value } of presentIn(values)) {
     const isPlain = column === index || column === 'happenedAt'
     const operand =
-      operator === 'in'
-        ? [value, values.shopifyOrderId, values.stripeOrderId].filter((one) => one !== undefined)
-        : value
+      operator === 'in' ? [value, values.shopifyOrderId, values.stripeOrderId].filter((id) => id !== undefined) : value
     list = list.where(isPlain ? column : withoutIndex(db, column), operator, operand)
   }
   return values.before ? list.where('happenedAt', '<', values.before) : list
@@ -285,7 +283,7 @@ async function findMostSelective(db: Reader, shopId: string, filter: StoredFilte
       return countRows(db, shopId, { list: 'commissions', [countedBy]: value }).then((rows) => ({ column, rows }))
     }),
   )
-  return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).column
+  return counted.reduce((least, candidate) => (candidate.rows < least.rows ? candidate : least)).column
 }
 
 export const commissionList = defineList(import.meta.url, 'commissionList', { read: listCommissions, cost: costOf })

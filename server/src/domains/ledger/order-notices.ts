@@ -8,14 +8,14 @@ type NoticeOfOrder = Pick<OrderNoticeRow, 'orderId' | 'kind'>
 
 /** Whether a notice of this kind is stored for an order. */
 export async function hasOrderNotice(db: Reader, shopId: string, { orderId, kind }: NoticeOfOrder): Promise<boolean> {
-  const found = await db
+  const notice = await db
     .selectFrom('orderNotices')
     .select('noticeId')
     .where('shopId', '=', shopId)
     .where('orderId', '=', orderId)
     .where('kind', '=', kind)
     .executeTakeFirst()
-  return found !== undefined
+  return notice !== undefined
 }
 
 const noticesOfOrder = prepared<Pick<OrderNoticeRow, 'shopId' | 'orderId'>>()((db, { shopId, orderId }) =>

@@ -67,13 +67,13 @@ export async function findDuplicateOf(
   const names = orderSpellings(order.externalOrderId, orderName)
   const ids = names.flatMap((name) => idsInOtherSources(orderId, name))
   const numbered = (kind: string, list: string[]) => list.map((text, n) => [`${kind}${n}`, text])
-  const found = await sameOrders(
+  const duplicate = await sameOrders(
     db,
     Object.fromEntries([['shopId', shopId], ...numbered('id', ids), ...numbered('name', names)]),
   )
   const isNear = (at: string) => Math.abs(Date.parse(at) - Date.parse(order.orderAt)) <= DUPLICATE_WINDOW_MS
   const source = orderId.slice(0, orderId.indexOf(':') + 1)
-  const others = found.filter(
+  const others = duplicate.filter(
     (row) => !row.orderId.startsWith(source) && isNear(row.happenedAt) && !except.includes(row.orderStatus),
   )
   return others.map((row) => row.orderId).sort()[0]
@@ -182,8 +182,8 @@ const uncreditedByName = prepared<OrderName>()((db, { shopId, name, hashed }) =>
 export async function findOrderIdsByName(db: Reader, shopId: string, text: string): Promise<string[]> {
   const name = orderKey(text)
   const values = { shopId, name, hashed: `#${name}` }
-  const found = await Promise.all([creditedByName(db, values), uncreditedByName(db, values)])
-  return found.flat().map(({ orderId }) => orderId)
+  const rows = await Promise.all([creditedByName(db, values), uncreditedByName(db, values)])
+  return rows.flat().map(({ orderId }) => orderId)
 }
 
 /**

@@ -21,7 +21,7 @@ export const findBatch = (db: Reader, shopId: string, id: string): Promise<Payou
 
 /** Whether the filter has no stored count, so that the matching rows are counted. */
 const isUncounted = ({ id, currency, from, to }: BatchFilter): boolean =>
-  [id, currency, from, to].some((one) => one !== undefined)
+  [id, currency, from, to].some((filter) => filter !== undefined)
 
 export async function listBatches(db: Reader, shopId: string, query: BatchFilter & PageQuery) {
   const { id, status, currency, from, to } = query

@@ -16,8 +16,9 @@ export async function withTerms(db: Reader, shop: Shop, facts: Facts, programIds
   const rows = await listTermsInForce(db, shop.id, { programIds, instants })
   const programs = { ...facts.programs }
   for (const id of programIds) {
-    const own = rows.filter(({ programId }) => programId === id)
-    if (own.length > 0) programs[id] = { ...programs[id]!, terms: own.map((row) => toFact(row, facts.affiliates)) }
+    const versions = rows.filter(({ programId }) => programId === id)
+    if (versions.length > 0)
+      programs[id] = { ...programs[id]!, terms: versions.map((row) => toFact(row, facts.affiliates)) }
   }
   return withCounts(db, shop, { ...facts, programs })
 }
@@ -27,14 +28,14 @@ function toFact(
   { shopId: _, programId: _p, hasAmounts: _h, rules, ...row }: ProgramTermsRow,
   known: Facts['affiliates'],
 ) {
-  const own = ({ affiliateIds, ...when }: TermsFact['rules'][number]['when']) => {
+  const ruleOf = ({ affiliateIds, ...when }: TermsFact['rules'][number]['when']) => {
     if (!affiliateIds) return when
     const named = affiliateIds.filter((id) => Object.hasOwn(known, id))
     // An empty list is not stored, and a rule without it would match.
     return { ...when, affiliateIds: named.length > 0 ? named : affiliateIds.slice(0, 1) }
   }
   const read: TermsFact['rules'] = JSON.parse(rules)
-  return { ...row, rules: read.map((rule) => ({ ...rule, when: own(rule.when) })) }
+  return { ...row, rules: read.map((rule) => ({ ...rule, when: ruleOf(rule.when) })) }
 }
 
 /** Adds the customer's credited orders, which are not stored with orders of programs without terms. */
@@ -56,10 +57,10 @@ export async function withCounts(db: Reader, shop: Shop, facts: Facts): Promise<
     (facts.programs[programId ?? '']?.terms ?? []).flatMap(({ rules }) => rules.map(({ when }) => when))
   const counted = await Promise.all(
     Object.values(facts.affiliates).map(async (affiliate): Promise<AffiliateFact> => {
-      const asked = conditionsOf(affiliate).flatMap(({ affiliateOrders, affiliateRevenueCents }) =>
+      const conditions = conditionsOf(affiliate).flatMap(({ affiliateOrders, affiliateRevenueCents }) =>
         [affiliateOrders, affiliateRevenueCents].flatMap((range) => (range ? [range.period] : [])),
       )
-      const periods = [...new Set(asked)]
+      const periods = [...new Set(conditions)]
       if (periods.length === 0) return affiliate
       const entries = await Promise.all(periods.map(async (period) => [period, await count(affiliate.id, period)]))
       return { ...affiliate, counted: Object.fromEntries(entries) }

@@ -76,14 +76,14 @@ export async function findReferences(
   const sentId = trimToNull(clickId)
   const owner = sentId === null ? undefined : await findClickOwner(db, shopId, sentId)
   const byId = async (id: string) => {
-    const [found] = await findAffiliatesById(db, shopId, [id])
-    return found && { affiliateId: found.id, programId: found.campaignId }
+    const [affiliate] = await findAffiliatesById(db, shopId, [id])
+    return affiliate && { affiliateId: affiliate.id, programId: affiliate.campaignId }
   }
-  const given = trimToNull(affiliateId)
+  const trimmedId = trimToNull(affiliateId)
   const affiliate =
     (trimToNull(ref) && (await findAffiliateByRef(db, shopId, ref!))) ||
     (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(db, shopId, affiliateCode!))) ||
-    (given && (await byId(given))) ||
+    (trimmedId && (await byId(trimmedId))) ||
     (owner && (await byId(owner))) ||
     undefined
   return { sentId, owner, affiliate }

@@ -107,7 +107,7 @@ const matchedAffiliateIds = ({ click, sessionClicks, products, aliases, ...named
   const ids = [
     ...Object.values(named),
     click?.affiliateId,
-    ...sessionClicks.map((one) => one.affiliateId),
+    ...sessionClicks.map((sessionClick) => sessionClick.affiliateId),
     ...Object.values(products),
   ]
   return [...new Set(ids)].filter((id): id is string => typeof id === 'string').sort()
@@ -202,7 +202,7 @@ async function findTerms(db: Reader, shopId: string, affiliateIds: string[], lin
       cookieDurationDays,
       autoApproveOrder: autoApproveOrder === 1,
       lifetimeCommission: lifetimeCommission === 1,
-      productRules: rates.filter((one) => one.programId === programId).map(toProductRule),
+      productRules: rates.filter((rate) => rate.programId === programId).map(toProductRule),
       geoRule: countries === null ? null : toGeoRule({ countries, ...places }),
     }
   }

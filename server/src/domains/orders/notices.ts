@@ -167,7 +167,7 @@ export async function reportRefundCancellation(
   const order = await findCreditedOrder(ctx, trx, orderId)
   if (!order?.row || !order.snapshot) {
     const stored = await listStoredRefunds(trx, ctx.shop.id, orderId)
-    const isKnown = stored.some((one) => one.kind === 'refund' && one.noticeId === noticeId)
+    const isKnown = stored.some((notice) => notice.kind === 'refund' && notice.noticeId === noticeId)
     const notice = { orderId, kind: 'canceledRefund' as const, noticeId, body: '{}' }
     const changed = await storeNotice(ctx, trx, notice, stored)
     return { result: { outcome: order && isKnown ? 'noted' : 'stored', changed, row: undefined }, audit: null }
@@ -306,8 +306,8 @@ type StoredRefunds = Awaited<ReturnType<typeof listStoredRefunds>>
 
 /** Whether a notice is stored already. @throws ApiError 409 when it is not and no more can be stored. */
 function isStored({ kind, noticeId }: Pick<OrderNoticeRow, 'kind' | 'noticeId'>, stored: StoredRefunds): boolean {
-  if (stored.some((one) => one.kind === kind && one.noticeId === noticeId)) return true
-  const length = stored.reduce((sum, one) => sum + one.length, 0)
+  if (stored.some((notice) => notice.kind === kind && notice.noticeId === noticeId)) return true
+  const length = stored.reduce((sum, notice) => sum + notice.length, 0)
   if (stored.length < MAX_STORED_REFUNDS && length <= MAX_STORED_LENGTH) return false
   throw conflict(
     'store_refund_limit_reached',

@@ -111,8 +111,8 @@ interface OrderIds {
   orderId: string
 }
 
-function readOrderId(sent: string, code: 'invalid_body' | 'invalid_parameter' = 'invalid_body'): OrderIds {
-  const externalOrderId = sent.trim()
+function readOrderId(text: string, code: 'invalid_body' | 'invalid_parameter' = 'invalid_body'): OrderIds {
+  const externalOrderId = text.trim()
   if (!orderKey(externalOrderId)) throw invalidField(code, 'externalOrderId', 'is required.')
   return { externalOrderId, orderId: storedOrderId('api', externalOrderId) }
 }
@@ -151,7 +151,7 @@ async function findTotals(
 ): Promise<Totals> {
   if (reported.outcome === 'applied') return reported
   const stored = await listOrderNotices(db, shop.id, orderId)
-  const same = stored.find((one) => one.kind === 'refund' && one.noticeId === noticeId)
+  const same = stored.find((notice) => notice.kind === 'refund' && notice.noticeId === noticeId)
   const problem = same && contentOf(same.body) !== contentOf(body) ? 'DIFFERS' : null
   return { refundedCents: sumRefunds(stored, { noticeId, body }), problem }
 }
@@ -167,8 +167,8 @@ function sumRefunds(
   { noticeId, body }: Pick<OrderNoticeRow, 'noticeId'> & { body?: string },
 ): number {
   const bodies = new Map(body === undefined ? [] : [[noticeId, body]])
-  for (const one of stored) if (one.kind === 'refund') bodies.set(one.noticeId, one.body)
-  for (const one of stored) if (one.kind === 'canceledRefund') bodies.delete(one.noticeId)
+  for (const notice of stored) if (notice.kind === 'refund') bodies.set(notice.noticeId, notice.body)
+  for (const notice of stored) if (notice.kind === 'canceledRefund') bodies.delete(notice.noticeId)
   return [...bodies.values()].reduce((total, text) => total + amountOf(text), 0)
 }
 

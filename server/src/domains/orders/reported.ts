@@ -104,7 +104,7 @@ export async function findReported(ctx: Context, text: string, limit: number): P
   const stored = spellings.map(storedOrderIds).flatMap(({ exact, bySource }) => [...exact, ...bySource])
   const [commission, ...named] = await Promise.all([
     findCommission(db.read, shop.id, text),
-    ...spellings.map((one) => findOrderIdsByName(db.read, shop.id, one)),
+    ...spellings.map((spelling) => findOrderIdsByName(db.read, shop.id, spelling)),
   ])
   const ids = new Set([...stored, commission?.orderId, ...named.flat()].filter((id) => id !== undefined))
   return (await readOrders(ctx, [...ids])).slice(0, limit)

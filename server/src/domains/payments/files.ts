@@ -205,7 +205,7 @@ async function addLines(
   const { shopId, batchId, currency } = file
   await requireOpen(trx, file)
   if (affiliateIds.length === 0) return { lines: file.lines, totalCents: file.totalCents }
-  const [payees, sent, affiliates, sums] = await Promise.all([
+  const [payees, sentLines, affiliates, sums] = await Promise.all([
     findPayees(trx, shopId, affiliateIds),
     findLinesOfBatch(trx, shopId, batchId, affiliateIds),
     findAffiliatesById(trx, shopId, affiliateIds),
@@ -214,10 +214,10 @@ async function addLines(
   const contacts = new Map(affiliates.map(({ id, name, email }) => [id, { name, email }]))
   const createdAt = nowIso(ctx)
   const rows = affiliateIds.flatMap((affiliateId, i): PayoutLineRow[] => {
-    const payee = payees.find((one) => one.affiliateId === affiliateId)
+    const payee = payees.find((payee) => payee.affiliateId === affiliateId)
     const [line] = payoutLines(sums[i] ?? []) ?? []
     const contact = contacts.get(affiliateId)
-    if (!payee || !line || !contact || line.netPayableCents <= 0 || sent.has(affiliateId)) return []
+    if (!payee || !line || !contact || line.netPayableCents <= 0 || sentLines.has(affiliateId)) return []
     if (!METHODS_OF[file.format].includes(payee.method)) return []
     if (blockedReason(payee.method, currency, line.netPayableCents) !== null) return []
     const details = openPayee(ctx.vault, payee)

@@ -130,37 +130,37 @@ async function pageOf(
   if (query.section === 'PAYMENTS') return paymentsOf(db, shopId, query)
   if (query.section === 'REFUNDS') {
     const { page, next } = await listLedgerRefunds(db, shopId, query)
-    const rows = page.map((one) => ({
-      at: one.refundedAt,
-      id: one.externalRefundId,
+    const rows = page.map((row) => ({
+      at: row.refundedAt,
+      id: row.externalRefundId,
       kind: 'REFUND',
-      affiliateId: one.affiliateId,
-      order: one.externalOrderId ?? one.orderId,
-      refundId: one.externalRefundId,
-      payoutBatchId: one.payoutBatchId,
-      status: one.orderStatus,
-      currency: one.currency,
-      commissionCents: one.commissionCents,
-      taxWithheldCents: one.taxCents,
-      commissionId: one.commissionId,
+      affiliateId: row.affiliateId,
+      order: row.externalOrderId ?? row.orderId,
+      refundId: row.externalRefundId,
+      payoutBatchId: row.payoutBatchId,
+      status: row.orderStatus,
+      currency: row.currency,
+      commissionCents: row.commissionCents,
+      taxWithheldCents: row.taxCents,
+      commissionId: row.commissionId,
     }))
     return { rows, next }
   }
   const { page, next } = await listLedgerCommissions(db, shopId, query)
-  const rows = page.map((one) => ({
-    at: one.happenedAt,
-    id: one.id,
-    kind: one.trackingMethod === 'ADJUSTMENT' ? 'ADJUSTMENT' : 'ORDER',
-    affiliateId: one.affiliateId,
-    order: one.externalOrderId ?? one.orderId,
+  const rows = page.map((row) => ({
+    at: row.happenedAt,
+    id: row.id,
+    kind: row.trackingMethod === 'ADJUSTMENT' ? 'ADJUSTMENT' : 'ORDER',
+    affiliateId: row.affiliateId,
+    order: row.externalOrderId ?? row.orderId,
     refundId: null,
-    payoutBatchId: one.payoutBatchId,
-    status: one.orderStatus,
-    currency: one.currency,
+    payoutBatchId: row.payoutBatchId,
+    status: row.orderStatus,
+    currency: row.currency,
     // What it earned originally; refunds are separate rows.
-    commissionCents: one.commissionAmountCents - one.refundedCents,
-    taxWithheldCents: one.taxWithheldCents - one.refundedTaxCents,
-    commissionId: one.id,
+    commissionCents: row.commissionAmountCents - row.refundedCents,
+    taxWithheldCents: row.taxWithheldCents - row.refundedTaxCents,
+    commissionId: row.id,
   }))
   return { rows, next }
 }

@@ -35,9 +35,9 @@ export async function list(
   batchId: string,
   query: Query<'listPayoutLines'>,
 ): Promise<Page<PaymentLine> & { totals: Totals }> {
-  const found = await describeLines(ctx, batchId, query)
+  const described = await describeLines(ctx, batchId, query)
   await recordAccess(ctx, 'payout_lines.listed', batchId)
-  return found
+  return described
 }
 
 /** {@link list} for a caller that records the access. */
@@ -151,7 +151,7 @@ export const paymentLinesFile = defineReport(
 async function readLines(db: Reader, batch: PayoutBatchRow): Promise<UnnamedLine[]> {
   const { shopId, id: batchId, currency } = batch
   const sums = payoutLines(await sumBatches(db, shopId, [batchId])) ?? []
-  const [methods, sent] = await Promise.all([
+  const [methods, sentLines] = await Promise.all([
     findMethods(
       db,
       shopId,
@@ -162,7 +162,7 @@ async function readLines(db: Reader, batch: PayoutBatchRow): Promise<UnnamedLine
   return sums
     .filter(({ netPayableCents }) => netPayableCents > 0)
     .map(({ affiliateId, netPayableCents: amountCents }) => {
-      const row = sent.get(affiliateId)
+      const row = sentLines.get(affiliateId)
       if (row) return sentLine(batch, row)
       const method = methods.get(affiliateId) ?? null
       const unsent = { id: null, affiliateId, amountCents, currency, method, fileId: null, paymentReference: null }

@@ -51,14 +51,14 @@ async function compare(from: Reader, to: Reader): Promise<LostPayments> {
   const key = ({ shopId, id }: { shopId: string; id: string }) => `${shopId} ${id}`
   const known = new Map((await sentFiles(to)).map((file) => [key(file), file]))
   const paid = new Set((await paidBatches(to)).map(key))
-  const sent = await sentFiles(from)
+  const files = await sentFiles(from)
   const hasNewResults = (file: SentFile) => {
     const { settledLines = 0, returnedLines = 0 } = known.get(key(file)) ?? {}
     return file.settledLines !== settledLines || file.returnedLines !== returnedLines
   }
   return {
-    files: sent.filter((file) => !known.has(key(file))),
-    results: sent.filter(hasNewResults),
+    files: files.filter((file) => !known.has(key(file))),
+    results: files.filter(hasNewResults),
     batches: (await paidBatches(from)).filter((batch) => !paid.has(key(batch))),
   }
 }
@@ -111,13 +111,13 @@ export async function carryPaymentsOver(
 ): Promise<CarriedPayments> {
   const result: CarriedPayments = { carriedOver: 0, left: [] }
   for (const { shopId, id } of files) {
-    const sent = await withConnection(replaced, (db) => readFile(db, { shopId, id }))
+    const file = await withConnection(replaced, (db) => readFile(db, { shopId, id }))
     const hasShop = (await findShop(deps.db.read, shopId)) !== undefined
-    const added = hasShop ? await carryFileOver(await operatorContext(deps, shopId), sent) : new Set()
+    const added = hasShop ? await carryFileOver(await operatorContext(deps, shopId), file) : new Set()
     result.carriedOver += added.size
-    const batch = await findBatch(deps.db.read, shopId, sent.file.batchId)
+    const batch = await findBatch(deps.db.read, shopId, file.file.batchId)
     const reason = batch ? 'batch_differs' : 'batch_missing'
-    for (const { id, fileId, affiliateId, amountCents, currency } of sent.lines) {
+    for (const { id, fileId, affiliateId, amountCents, currency } of file.lines) {
       const payment = { shopId, fileId, paymentReference: paymentReference(id), affiliateId, amountCents, currency }
       if (!added.has(id)) result.left.push({ ...payment, reason })
     }
@@ -178,13 +178,13 @@ async function fittingLines(
 ): Promise<PayoutLineRow[]> {
   const affiliateIds = lines.map(({ affiliateId }) => affiliateId)
   await deleteDiscardedLines(trx, shopId, batchId, affiliateIds)
-  const sent = await findLinesOfBatch(trx, shopId, batchId, affiliateIds)
+  const stored = await findLinesOfBatch(trx, shopId, batchId, affiliateIds)
   const fitting: PayoutLineRow[] = []
   for (const line of lines) {
     const [due] = payoutLines(await sumLine(trx, shopId, batchId, line.affiliateId)) ?? []
     const isSame =
       due?.commissionCents === line.commissionCents && due.netPayableCents === line.amountCents && due.commissions > 0
-    if (isSame && !sent.has(line.affiliateId)) fitting.push(line)
+    if (isSame && !stored.has(line.affiliateId)) fitting.push(line)
   }
   return fitting
 }

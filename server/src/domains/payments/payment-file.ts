@@ -115,11 +115,11 @@ interface PaymentFile {
 export function paymentFileWriter({ file, debtor, note }: PaymentFile): PaymentFileWriter {
   if (file.format === 'sepa') {
     if (!debtor) throw new Error(`The file ${file.id} has no debtor.`)
-    const [head, line] = [sepaHead(file, debtor), (one: FileLine) => sepaTransfer(one, note)]
+    const [head, line] = [sepaHead(file, debtor), (fileLine: FileLine) => sepaTransfer(fileLine, note)]
     return { extension: 'xml', maxRows: Number.MAX_SAFE_INTEGER, head, line, tail: SEPA_TAIL }
   }
   const { header, maxRows, cells } = tables[file.format]
-  const line = (one: FileLine) => csvLine(cells(one, note).map(toCell))
+  const line = (fileLine: FileLine) => csvLine(cells(fileLine, note).map(toCell))
   return { extension: 'csv', maxRows, head: header ? csvLine([...header]) : '', line, tail: '' }
 }
 
@@ -135,11 +135,11 @@ export function paymentFileName(file: Schemas['PayoutFile'], part: number): stri
 
 /** The texts of a payment file, split at the maximum number of rows. */
 export function renderPaymentFile(
-  given: PaymentFile,
+  file: PaymentFile,
   lines: readonly FileLine[],
 ): { text: string; lines: readonly FileLine[] }[] {
-  const { head, line, tail, maxRows } = paymentFileWriter(given)
-  return Array.from({ length: partsOf(given.file) }, (_, part) => {
+  const { head, line, tail, maxRows } = paymentFileWriter(file)
+  return Array.from({ length: partsOf(file.file) }, (_, part) => {
     const some = lines.slice(part * maxRows, (part + 1) * maxRows)
     return { text: head + some.map(line).join('') + tail, lines: some }
   })

@@ -14,9 +14,9 @@ export type { ReportedResults } from './results/result.ts'
  * @throws UnreadableFileError
  */
 export function readPaymentResults(report: string, file: string): ReportedResults {
-  const found = readResults(report.replace(/^\ufeff/, ''), file)
-  rejectContradictions(found, file)
-  return found
+  const results = readResults(report.replace(/^\ufeff/, ''), file)
+  rejectContradictions(results, file)
+  return results
 }
 
 function readResults(text: string, file: string): ReportedResults {

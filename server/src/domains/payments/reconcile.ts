@@ -73,7 +73,7 @@ export async function reconcile(
 }
 
 function replyOf(results: Reconciled[]): Schemas['ReconciliationReply']['data'] {
-  const count = (wanted: Reconciled['result']) => results.filter(({ result }) => result === wanted).length
+  const count = (outcome: Reconciled['result']) => results.filter(({ result }) => result === outcome).length
   return { settled: count('settled'), returned: count('returned'), results }
 }
 
@@ -291,7 +291,7 @@ async function payAhead(ctx: Context, matches: Match[]): Promise<void> {
       return decision === 'settled' || decision === 'returned'
     })
   let left = MAX_PAID_AT_ONCE
-  for (const line of lines.filter((one) => one.state === 'SENT' && changes(one))) {
+  for (const line of lines.filter((line) => line.state === 'SENT' && changes(line))) {
     for (;;) {
       const ids = await listUnpaid(ctx.db.read, ctx.shop.id, line, MAX_PAID_AT_ONCE + 1)
       // These fit into the transaction that settles the lines.

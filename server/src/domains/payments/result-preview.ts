@@ -45,10 +45,10 @@ const TIMEOUT_MS = 60_000
  * @throws ApiError 400 `invalid_body` for a file that cannot be read.
  */
 export async function previewResults(ctx: Context, report: Uint8Array): Promise<ResultPreview> {
-  const found = await readFrom(ctx, resultPreviewReport, report, TIMEOUT_MS)
-  if ('rejected' in found) throw invalidBody(found.rejected)
+  const preview = await readFrom(ctx, resultPreviewReport, report, TIMEOUT_MS)
+  if ('rejected' in preview) throw invalidBody(preview.rejected)
   await recordAccess(ctx, 'payout_lines.listed', null)
-  return found
+  return preview
 }
 
 /** A file can have megabytes, so it is read in the report thread. */

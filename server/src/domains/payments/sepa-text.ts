@@ -63,5 +63,5 @@ export function toSepaText(text: string, maxLength: number): string {
 
 function withoutMarks(letter: string): string {
   const base = letter.normalize('NFKD').replace(/\p{M}/gu, '')
-  return [...base].map((one) => LETTERS[one] ?? one).join('')
+  return [...base].map((character) => LETTERS[character] ?? character).join('')
 }

@@ -9,7 +9,7 @@ type SepaPayee = Schemas['SepaPayee']
 const PAIN_NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:pain.001.001.09'
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
-const escapeXml = (text: string) => text.replace(/[&<>"']/g, (one) => ENTITIES[one] ?? one)
+const escapeXml = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 
 /** An element with text, or nothing without a text. */
 const element = (name: string, text: string | null | undefined): string =>

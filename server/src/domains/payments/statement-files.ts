@@ -62,15 +62,15 @@ function toCsv({ number, timeZone, lines, currencies }: Statement): string {
     csvLine([number, null, null, null, kind, null, null, currency, null, null, null, cents, null, null, null, null])
   return [
     csvLine(CSV_HEADER),
-    ...currencies.map((one) => balance('OPENING', one.currency, one.openingCents)),
+    ...currencies.map((currency) => balance('OPENING', currency.currency, currency.openingCents)),
     ...rows,
-    ...currencies.map((one) => balance('CLOSING', one.currency, one.closingCents)),
+    ...currencies.map((currency) => balance('CLOSING', currency.currency, currency.closingCents)),
   ].join('')
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escapeHtml = (text: string): string =>
-  text.replace(CONTROLS, '').replace(/[&<>"']/g, (one) => ENTITIES[one] ?? one)
+  text.replace(CONTROLS, '').replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 
 /** The style of the page; its hash is in the Content-Security-Policy. */
 export const STATEMENT_STYLE = `

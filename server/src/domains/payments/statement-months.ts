@@ -98,7 +98,10 @@ export const statementMonthsReport = defineReport(
     const all = bounds.slice(1).map((): MonthSums[] => [])
     for (const currency of currencies) {
       const ofSlot = (list: SlotSum[], slot: number) =>
-        list.reduce((sum, one) => (one.slot === slot && one.currency === currency ? sum + one.netCents : sum), 0n)
+        list.reduce(
+          (sum, slotSum) => (slotSum.slot === slot && slotSum.currency === currency ? sum + slotSum.netCents : sum),
+          0n,
+        )
       let balance = ofSlot(earned, 0) - ofSlot(rows.paid, 0)
       for (const [index, list] of all.entries()) {
         const [got, paid] = [ofSlot(earned, index + 1), ofSlot(rows.paid, index + 1)]

@@ -225,7 +225,9 @@ function toEntries({ periodStart, periodEnd, timeZone }: StatementQuery, rows: R
     ...commissions
       .filter((row) => !isAdjustment(row))
       .map((row) => orderEntry(row, byCommission.get(row.id) ?? [], timeZone)),
-    ...refunds.filter((one) => refundedAt(one) >= periodStart && refundedAt(one) <= periodEnd).map(refundEntry),
+    ...refunds
+      .filter((refund) => refundedAt(refund) >= periodStart && refundedAt(refund) <= periodEnd)
+      .map(refundEntry),
     ...adjustmentsOf(commissions).map((row) => adjustmentEntry(row, orders)),
   ]
   for (const payment of payments) {

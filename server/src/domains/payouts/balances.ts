@@ -35,8 +35,8 @@ export interface BalanceQuery {
 export async function readBalances(db: Reader, shopId: string, query: BalanceQuery): Promise<Balance[]> {
   const sums = await sumUnbatched(db, shopId, query.filter)
   const heldBack = new Set(await listIneligibleAffiliateIds(db, shopId))
-  return [...Map.groupBy(sums, ({ affiliateId, currency }) => `${affiliateId} ${currency}`).values()].flatMap((own) =>
-    heldBack.has(own[0]?.affiliateId ?? '') ? balancesOf(own, 'HELD_BACK') : splitBalance(own, query),
+  return [...Map.groupBy(sums, ({ affiliateId, currency }) => `${affiliateId} ${currency}`).values()].flatMap((rows) =>
+    heldBack.has(rows[0]?.affiliateId ?? '') ? balancesOf(rows, 'HELD_BACK') : splitBalance(rows, query),
   )
 }
 

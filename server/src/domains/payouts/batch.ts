@@ -73,9 +73,11 @@ export const planReport = defineReport(
 
 const byCurrency = <Row extends Subtotal, Totals>(
   rows: Row[],
-  totals: (own: Row[]) => Totals,
+  totals: (currencyRows: Row[]) => Totals,
 ): Record<string, Totals> =>
-  Object.fromEntries([...Map.groupBy(rows, ({ currency }) => currency)].map(([name, own]) => [name, totals(own)]))
+  Object.fromEntries(
+    [...Map.groupBy(rows, ({ currency }) => currency)].map(([name, currencyRows]) => [name, totals(currencyRows)]),
+  )
 
 /** What the terms of a program do not pay yet. */
 export interface OnHold {
@@ -150,19 +152,19 @@ function affiliatesBelow(rows: Subtotal[], currency: string, minimumCents: numbe
  * @throws ApiError 404 `no_eligible_commissions`; 409 `payout_claimed_concurrently`, `payout_mixed_currencies`,
  *   `payout_below_threshold` or `total_too_large`.
  */
-export function planBatch(found: Estimate, initial: Estimate): BatchPlan {
-  const [currency, ...others] = found.currencies
+export function planBatch(current: Estimate, initial: Estimate): BatchPlan {
+  const [currency, ...others] = current.currencies
   if (currency === undefined) {
     if (initial.currencies.length > 0) throw claimedConcurrently()
-    throw Object.keys(found.belowMinimum).length > 0 ? allBelowMinimum() : noneEligible(found.onHold)
+    throw Object.keys(current.belowMinimum).length > 0 ? allBelowMinimum() : noneEligible(current.onHold)
   }
-  if (others.length > 0) throw mixedCurrencies(found.currencies)
-  const [totals] = found.totals
-  const { [currency]: heldBack = heldBackTotals([]) } = found.heldBack
-  const { [currency]: onHold = onHoldTotals([]) } = found.onHold
+  if (others.length > 0) throw mixedCurrencies(current.currencies)
+  const [totals] = current.totals
+  const { [currency]: heldBack = heldBackTotals([]) } = current.heldBack
+  const { [currency]: onHold = onHoldTotals([]) } = current.onHold
   if (!totals || !heldBack || !onHold) throw batchTooLarge()
-  const [commissions = 0] = found.commissions
-  const exceptAffiliateIds = found.belowMinimum[currency] ?? []
+  const [commissions = 0] = current.commissions
+  const exceptAffiliateIds = current.belowMinimum[currency] ?? []
   return { currency, totals, commissions, heldBack, onHold, exceptAffiliateIds }
 }
 
@@ -210,7 +212,7 @@ const batchTooLarge = () => totalTooLarge('Create several batches, by period, pr
 
 function noneEligible(onHold: Estimate['onHold']) {
   const [nextAt] = Object.values(onHold)
-    .flatMap((one) => one?.nextAvailableAt ?? [])
+    .flatMap((hold) => hold?.nextAvailableAt ?? [])
     .sort()
   const remedy = nextAt ? `The first one is on hold until ${nextAt}.` : 'Choose another period or approve commissions.'
   return notFound('no_eligible_commissions', `No approved commission of this period is available for payout. ${remedy}`)

@@ -47,10 +47,10 @@ export { CANCELED_REASON }
  * @throws ApiError 503 `audit_unavailable` when either record cannot be written.
  */
 export async function list(ctx: Context, query: Query<'listPayouts'> & BatchFilter) {
-  const { id, ...asked } = query
+  const { id, ...listQuery } = query
   // An invalid cursor is rejected before the access is audited.
   const start = await readCursor(ctx, 'payoutBatches', query)
-  await recordAudit(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
+  await recordAudit(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: listQuery })
   const page = await readFrom(ctx, queries.batchList, { ...query, start })
   const ids = page.data.map((row) => row.id)
   const addLines = query.include === 'lines' ? await readLines(ctx, ids) : () => undefined
@@ -110,10 +110,10 @@ async function createOnce(ctx: Context, filter: CandidateFilter): Promise<Batch>
     const stored = await replayStoredResponse<Batch>(ctx)
     if (stored) return stored
     const before = await batchesOf(ctx.db.read, ctx.shop.id)
-    const found = await estimate(ctx, filter)
-    initial ??= found
+    const current = await estimate(ctx, filter)
+    initial ??= current
     try {
-      return await createFrom(ctx, filter, { before, found, initial })
+      return await createFrom(ctx, filter, { before, current, initial })
     } catch (error) {
       const isRejected = error instanceof ApiError && error.status < 500
       const isOutdated = isRejected && (await batchesOf(ctx.db.read, ctx.shop.id)) !== before
@@ -152,7 +152,7 @@ async function awaitOthers(ctx: Context, filter: CandidateFilter): Promise<void>
 }
 
 function overlaps(a: CandidateFilter, b: CandidateFilter): boolean {
-  const isSame = (one?: string | null, other?: string | null) => !one || !other || one === other
+  const isSame = (left?: string | null, other?: string | null) => !left || !other || left === other
   const affiliateIds = new Set(b.affiliateIds)
   return (
     firstInstant(a) <= b.periodEnd &&
@@ -165,16 +165,16 @@ function overlaps(a: CandidateFilter, b: CandidateFilter): boolean {
 
 interface Estimates {
   before: string
-  found: Estimate
+  current: Estimate
   initial: Estimate
 }
 
 async function createFrom(
   ctx: Context,
   filter: CandidateFilter,
-  { before, found, initial }: Estimates,
+  { before, current, initial }: Estimates,
 ): Promise<Batch> {
-  const plan = planBatch(found, initial)
+  const plan = planBatch(current, initial)
   const { commissions, currency, exceptAffiliateIds } = plan
   const id = ctx.newId('bat')
   return changeBatch(ctx, {
@@ -232,9 +232,9 @@ async function startChange<Changes extends Partial<PayoutBatchRow>>(
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
 async function preview(ctx: Context, filter: CandidateFilter): Promise<Batch> {
   await findStoredResponse(ctx, ctx.db.read)
-  const found = await estimate(ctx, filter)
-  const plan = planBatch(found, found)
-  const minimumPayoutCents = requireMinimum(ctx, plan, found)
+  const current = await estimate(ctx, filter)
+  const plan = planBatch(current, current)
+  const minimumPayoutCents = requireMinimum(ctx, plan, current)
   return toBatch({ id: null, ...newBatch(ctx, filter, plan), status: 'OPEN', minimumPayoutCents, ...plan.totals })
 }
 
@@ -295,8 +295,8 @@ export const batchLinesReport = defineReport(
     const contacts = await findContacts(db, shopId, new Set(rows.map((row) => row.affiliateId)))
     const byBatch = Map.groupBy(rows, (row) => row.batchId)
     return new Map(
-      [...byBatch].map(([batchId, own]) => {
-        const lines = payoutLines(own)
+      [...byBatch].map(([batchId, rows]) => {
+        const lines = payoutLines(rows)
         // The sums were exact when the batch was created, and they only shrink.
         if (!lines) throw new Error('The lines of a batch are not exact')
         const named = lines.map(({ affiliateId, ...sums }) => {
@@ -339,8 +339,8 @@ export async function cancel(ctx: Context, id: string): Promise<Batch> {
     id,
     process: { becomes: 'FAILED', commissions: batch.commissions, previousStatus: batch.status },
     start: async (trx, shop, claim) => {
-      const sent = await sumFiles(trx, shop.id, id)
-      if (sent.isPreparing || sent.returnedCents !== sent.sentCents) throw hasSentLines()
+      const files = await sumFiles(trx, shop.id, id)
+      if (files.isPreparing || files.returnedCents !== files.sentCents) throw hasSentLines()
       const started = await startChange(trx, batch, claim)
       await cancelCarriedDebts(trx, shop.id, id, nowIso(ctx))
       return started

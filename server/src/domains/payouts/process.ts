@@ -112,13 +112,13 @@ async function changeAtOnce(ctx: Context, { id, process, start }: Started): Prom
   const ids: string[] = []
   for await (const some of readRows(ctx, { id, process })) ids.push(...some)
   return mutate(ctx, async (trx, shop) => {
-    const own = { ...ctx, shop }
+    const shopCtx = { ...ctx, shop }
     const batch = await start(trx, shop)
     const moved = await moveRows(trx, batch, process, ids)
     const computed =
       process.becomes === 'OPEN' ? computeBatch(await sumBatches(trx, shop.id, [id]), batch.periodEnd) : null
-    if (computed) await insertDebts(own, trx, id, computed.debts)
-    const done = await complete(own, trx, batch, { process, moved: moved.length, computed })
+    if (computed) await insertDebts(shopCtx, trx, id, computed.debts)
+    const done = await complete(shopCtx, trx, batch, { process, moved: moved.length, computed })
     return { ...done, ...(process.becomes === 'PAID' && paidEvents(trx, batch, moved)) }
   })
 }
@@ -280,8 +280,8 @@ async function outcomeOf(ctx: Context, trx: Transaction, batch: PayoutBatchRow, 
   const updatedAt = nowIso(ctx)
   if (becomes === 'FAILED') {
     // What was returned is payable again already, as an adjustment, so its commissions stay paid.
-    const kept = await sumReturned(trx, ctx.shop.id, id)
-    const changes = { ...kept, status: becomes, failureReason: CANCELED_REASON, updatedAt }
+    const returned = await sumReturned(trx, ctx.shop.id, id)
+    const changes = { ...returned, status: becomes, failureReason: CANCELED_REASON, updatedAt }
     const data = { previousStatus, released: moved, netPayableCents: batch.netPayableCents }
     return { changes, audits: [], event: 'payout.failed' as const, data }
   }

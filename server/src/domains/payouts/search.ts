@@ -21,8 +21,8 @@ const MIN_LETTERS = 3
 export async function findBatches({ db, shop }: Context, text: string, limit: number): Promise<FoundBatch[]> {
   const month = monthOf(text)
   if (!month) {
-    const one = text.startsWith('bat_') ? await findBatch(db.read, shop.id, text) : undefined
-    return one ? [one] : []
+    const batch = text.startsWith('bat_') ? await findBatch(db.read, shop.id, text) : undefined
+    return batch ? [batch] : []
   }
   const newest = await listNewestBatches(db.read, shop.id, MAX_SEARCHED)
   const years = month.year === undefined ? yearsOf(newest) : [month.year]
@@ -50,9 +50,9 @@ interface Month {
 function monthOf(text: string): Month | undefined {
   const [, year, number] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text) ?? []
   if (number) return { year, number }
-  const [, name = '', own] = /^([a-z]+)\.?(?: (\d{4}))?$/i.exec(text) ?? []
-  const index = MONTHS.findIndex((one) => name.length >= MIN_LETTERS && one.startsWith(name.toLowerCase()))
-  return index < 0 ? undefined : { year: own, number: String(index + 1).padStart(2, '0') }
+  const [, name = '', yearText] = /^([a-z]+)\.?(?: (\d{4}))?$/i.exec(text) ?? []
+  const index = MONTHS.findIndex((month) => name.length >= MIN_LETTERS && month.startsWith(name.toLowerCase()))
+  return index < 0 ? undefined : { year: yearText, number: String(index + 1).padStart(2, '0') }
 }
 
 /** The payment with a reference that a payment file contained, or with its id. */

@@ -44,9 +44,9 @@ export async function describe(ctx: Context, input: UnpaidInput): Promise<Schema
     filter: affiliateId ? { ...filter, affiliateIds: [affiliateId] } : filter,
     minimums: affiliateMinimumsByCurrency(ctx.shop),
   }
-  const found = await readFrom(ctx, unpaidReport, query)
-  if (!found) throw totalTooLarge('Filter by affiliate, program or currency.')
-  return { periodStart, periodEnd, includeEarlier, ...found }
+  const report = await readFrom(ctx, unpaidReport, query)
+  if (!report) throw totalTooLarge('Filter by affiliate, program or currency.')
+  return { periodStart, periodEnd, includeEarlier, ...report }
 }
 
 /** How many affiliates a reply names. */

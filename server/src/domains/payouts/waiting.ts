@@ -138,17 +138,22 @@ async function pageOf(
   { balances, list }: { balances: WaitingBalance[]; list: WaitingList },
 ): Promise<Page<WaitingAffiliate>> {
   const size = ({ netPayableCents }: WaitingBalance) => Math.abs(netPayableCents)
-  const own = balances
+  const filtered = balances
     .filter(({ part }) => list.parts.includes(part))
     .sort((a, b) => size(b) - size(a) || (a.affiliateId < b.affiliateId ? -1 : 1))
-  const shown = own.slice((list.page - 1) * list.limit, list.page * list.limit)
+  const shown = filtered.slice((list.page - 1) * list.limit, list.page * list.limit)
   const contacts = await findContacts(
     db,
     shopId,
     shown.map(({ affiliateId }) => affiliateId),
   )
-  const named = shown.map((one) => ({ name: '', email: '', ...contacts.get(one.affiliateId), ...one }))
-  return toPage(named, list, own.length)
+  const named = shown.map((affiliate) => ({
+    name: '',
+    email: '',
+    ...contacts.get(affiliate.affiliateId),
+    ...affiliate,
+  }))
+  return toPage(named, list, filtered.length)
 }
 
 /** How many approved commissions there are, in an open batch or in none. */
@@ -173,7 +178,7 @@ export async function readWaiting(
     ...(list && { list }),
   }
   const { sums, affiliates } = await readFrom(ctx, waitingReport, query)
-  return { sums: sums.map((one) => ({ ...one, minimumPayoutCents: minimumOf(ctx, one.currency) })), affiliates }
+  return { sums: sums.map((sum) => ({ ...sum, minimumPayoutCents: minimumOf(ctx, sum.currency) })), affiliates }
 }
 
 /** The parts that a batch of everything would contain: blocked payments can be sent later. */

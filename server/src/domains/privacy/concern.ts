@@ -165,8 +165,8 @@ function withoutAddress({ facts, decision }: Row): Row {
   const { shipping } = stored.order
   if (!shipping) return {}
   for (const names of KEPT_PLACES) {
-    const kept = Object.fromEntries(names.flatMap((name) => (shipping[name] ? [[name, shipping[name]]] : [])))
-    const text = JSON.stringify({ ...stored, order: { ...stored.order, shipping: kept } })
+    const address = Object.fromEntries(names.flatMap((name) => (shipping[name] ? [[name, shipping[name]]] : [])))
+    const text = JSON.stringify({ ...stored, order: { ...stored.order, shipping: address } })
     if (replay({ facts: text, decision: String(decision) }).identical) return text === facts ? {} : { facts: text }
   }
   return {}

@@ -32,7 +32,7 @@ export async function readLog(text: AsyncIterable<string>): Promise<LoggedErasur
   for await (const line of splitLines(text)) {
     const value = parse(line)
     if (value?.end?.erasures === erasures.length) return erasures
-    if (![value?.shopId, value?.id, value?.person, value?.startedAt].every((one) => typeof one === 'string')) break
+    if (![value?.shopId, value?.id, value?.person, value?.startedAt].every((field) => typeof field === 'string')) break
     erasures.push(value)
   }
   throw new Error('The file is not a complete log of erasures. Write it again with `privacy log`.')
@@ -106,8 +106,8 @@ const recordErasure = (ctx: Context, erasure: LoggedErasure): Promise<void> =>
 
 /** The mailboxes of the people in a log whom the shop contains, by their hash in the log. */
 async function findMailboxes(ctx: Context, log: LoggedErasure[]): Promise<Map<string, string>> {
-  const wanted = new Set(log.map(({ person }) => person))
-  const found = new Map<string, string>()
+  const persons = new Set(log.map(({ person }) => person))
+  const mailboxes = new Map<string, string>()
   const compared = new Set<string>()
   for (const table of PERSONAL_TABLES)
     for await (const rows of pages(ctx, table)) {
@@ -117,11 +117,11 @@ async function findMailboxes(ctx: Context, log: LoggedErasure[]): Promise<Map<st
         for (const mailbox of mailboxesIn(text)) {
           if (compared.has(mailbox)) continue
           compared.add(mailbox)
-          for (const hash of await hashesOfMailbox(ctx, mailbox)) if (wanted.has(hash)) found.set(hash, mailbox)
+          for (const hash of await hashesOfMailbox(ctx, mailbox)) if (persons.has(hash)) mailboxes.set(hash, mailbox)
         }
       }
     }
-  return found
+  return mailboxes
 }
 
 /** Every text of a row that may mention a person. */

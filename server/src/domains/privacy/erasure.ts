@@ -174,7 +174,9 @@ async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promi
     const counts = await Promise.all(affiliates.map((affiliate) => countOpen(trx, ctx, affiliate)))
     // An order has arrived since.
     if (counts.some((count) => count > 0)) throw openCommissions('This person is an affiliate with new commissions.')
-    for (const affiliate of (await findAffiliatesById(trx, ctx.shop.id, ids)).filter((one) => one.deletedAt === null)) {
+    for (const affiliate of (await findAffiliatesById(trx, ctx.shop.id, ids)).filter(
+      (candidate) => candidate.deletedAt === null,
+    )) {
       const now = nowIso(ctx)
       const changes = { deletedAt: now, updatedAt: now }
       await updateAffiliateIfUnchanged(trx, ctx.shop.id, affiliate, changes)
@@ -321,7 +323,7 @@ async function findMentions(ctx: Context, person: Person): Promise<Mention[]> {
   const mentions: Mention[] = []
   for (const table of CONFIGURED_TABLES)
     for await (const rows of pages(ctx, table))
-      for (const row of rows.filter((one) => isConfiguredWith(person, table, one)))
+      for (const row of rows.filter((mention) => isConfiguredWith(person, table, mention)))
         mentions.push({ table, id: String(row.id) })
   return mentions
 }

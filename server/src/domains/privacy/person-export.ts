@@ -89,11 +89,11 @@ export const portionReport = defineReport(
       const key = await readPrimaryKey(db, table)
       for await (const page of pagesOf(db, table, { shopId, limit: PAGE_SIZE, afterKey: after })) {
         for (const row of page) {
-          const found = visit ? undefined : rowOf(person, { table, key, row })
+          const concerned = visit ? undefined : rowOf(person, { table, key, row })
           visit?.(person, row)
-          if (found) {
-            rows.push({ table, row: found })
-            bytes += JSON.stringify(found).length
+          if (concerned) {
+            rows.push({ table, row: concerned })
+            bytes += JSON.stringify(concerned).length
           }
           after = key.map((column) => row[column])
           if (performance.now() > until || bytes > PORTION_BYTES)

@@ -85,7 +85,9 @@ export class Person {
   /** Whether an address of this person is anywhere in a text, such as a URL or a reason. */
   isMentionedIn(text: string): boolean {
     if (!MAY_CONTAIN_ADDRESS.test(text)) return false
-    return decodings(text).some((one) => mailboxKeys(one).includes(this.#mailbox) || this.#isWithin(folded(one)))
+    return decodings(text).some(
+      (decoding) => mailboxKeys(decoding).includes(this.#mailbox) || this.#isWithin(folded(decoding)),
+    )
   }
 
   #isWithin(text: string): boolean {
@@ -144,16 +146,16 @@ export const mailboxHashOf = ({ shop }: Pick<Context, 'shop'>, email: string): s
 
 /** The mailbox of every address that is or may be in a text: every person whom {@link Person.isMentionedIn} finds is among them. */
 export function mailboxesIn(text: string): Set<string> {
-  const found = new Set<string>()
-  if (!MAY_CONTAIN_ADDRESS.test(text)) return found
-  for (const one of decodings(text)) {
-    for (const mailbox of mailboxKeys(one)) found.add(mailbox)
-    const searched = folded(one)
+  const mailboxes = new Set<string>()
+  if (!MAY_CONTAIN_ADDRESS.test(text)) return mailboxes
+  for (const decoding of decodings(text)) {
+    for (const mailbox of mailboxKeys(decoding)) mailboxes.add(mailbox)
+    const searched = folded(decoding)
     for (let at = searched.indexOf('@'); at >= 0; at = searched.indexOf('@', at + 1))
       for (const local of localPartsBefore(searched, at))
-        for (const domain of domainsAfter(searched, at)) found.add(mailboxKey(`${local}@${domain}`))
+        for (const domain of domainsAfter(searched, at)) mailboxes.add(mailboxKey(`${local}@${domain}`))
   }
-  return found
+  return mailboxes
 }
 
 /** A text, and the same without the escapes of a URL in a URL. */

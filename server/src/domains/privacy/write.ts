@@ -98,9 +98,9 @@ export async function changeRows(
     rows.map(({ row }) => sql<Row>`select * from ${sql.table(table)} where ${matches(row)}`.execute(trx)),
   )
   const changed = rows.map(async ({ row, change: planned }, i) => {
-    const [found] = current[i]!.rows
-    if (!found) return 0
-    const change = isEqual(found, row) ? planned : changeOf(found)
+    const [before] = current[i]!.rows
+    if (!before) return 0
+    const change = isEqual(before, row) ? planned : changeOf(before)
     if (change === undefined) return 0
     const columns = Object.entries(change)
     const set = sql.join(columns.map(([column, value]) => sql`${sql.ref(column)} = ${value}`))

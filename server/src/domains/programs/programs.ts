@@ -38,8 +38,8 @@ const MAX_SEARCHED = 1000
 /** The newest programs with an id, or with a text in their name; letter case does not matter. */
 export async function findByName({ db, shop }: Context, text: string, limit: number): Promise<programs.NamedProgram[]> {
   const all = await programs.listProgramNames(db.read, shop.id, MAX_SEARCHED)
-  const sought = searchable([text])
-  return all.filter(({ id, name }) => id === text || searchable([name]).includes(sought)).slice(0, limit)
+  const searchText = searchable([text])
+  return all.filter(({ id, name }) => id === text || searchable([name]).includes(searchText)).slice(0, limit)
 }
 
 /** The names of programs by their ids. */
@@ -92,10 +92,10 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
  *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change` or `program_has_terms`.
  */
 export async function update(ctx: Context, id: string, body: Body<'updateProgram'>) {
-  const sent = body.name === undefined ? body : { ...body, name: requireName(body.name) }
+  const input = body.name === undefined ? body : { ...body, name: requireName(body.name) }
   const before = await programs.findProgram(ctx.db.read, ctx.shop.id, id)
   if (!before) throw programNotFound()
-  const changes = changedColumns(before, sent, ctx.shop.currency)
+  const changes = changedColumns(before, input, ctx.shop.currency)
   return mutate(ctx, async (trx) => {
     const fields = Object.keys(changes)
     if (changes.commissionType && (await programs.hasTermsRules(trx, before)))
@@ -123,10 +123,10 @@ function changedColumns(before: ProgramRow, body: Body<'updateProgram'>, currenc
   const stored = { commissionType: before.commissionType, rate: before.defaultCommissionBps }
   const patched = patchRate(stored, { commissionType, commissionPercent }, minorUnitDigits(currency))
   if (!patched.ok) throw rateError(patched.reason, { type: commissionType ?? before.commissionType, currency })
-  const sent = Object.fromEntries(
+  const columns = Object.fromEntries(
     Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
   )
-  const after: ProgramRow = { ...before, ...sent, ...rateColumns(patched.rate) }
+  const after: ProgramRow = { ...before, ...columns, ...rateColumns(patched.rate) }
   if (body.discountType !== undefined || body.discountValue !== undefined) checkDiscount(after, currency)
   const differs = (name: keyof ProgramRow) => after[name] !== undefined && after[name] !== before[name]
   const names = (Object.keys(after) as (keyof ProgramRow)[]).filter(differs)

@@ -159,7 +159,7 @@ export const listTermsInForce = (
           eb('t.version', '=', (inner) =>
             inner
               .selectFrom('programTerms as v')
-              .select((one) => one.fn.max('v.version').as('version'))
+              .select((query) => query.fn.max('v.version').as('version'))
               .where('v.shopId', '=', shopId)
               .whereRef('v.programId', '=', 't.programId')
               .where('v.createdAt', '<=', at),
@@ -236,7 +236,7 @@ export async function hasProductRule(
   shopId: string,
   rule: Pick<ProductRuleRow, 'programId' | 'kind' | 'value'>,
 ): Promise<boolean> {
-  const found = await db
+  const row = await db
     .selectFrom('productRules')
     .select('id')
     .where('shopId', '=', shopId)
@@ -244,7 +244,7 @@ export async function hasProductRule(
     .where('kind', '=', rule.kind)
     .where('value', '=', rule.value)
     .executeTakeFirst()
-  return found !== undefined
+  return row !== undefined
 }
 
 export const countProductRules = (db: Reader, shopId: string): Promise<number> =>

@@ -40,10 +40,10 @@ export async function summaryFor(
   const row = program && (await readTerms(db.read, shop, program))
   if (!row) return null
   const { rules, ...terms } = toTerms(row, program)
-  const own = rules.flatMap(({ when: { affiliateIds, ...when }, ...rule }) =>
+  const matching = rules.flatMap(({ when: { affiliateIds, ...when }, ...rule }) =>
     affiliateIds === undefined || affiliateIds.includes(id) ? [{ ...rule, when }] : [],
   )
-  return summaryOf(program, { ...terms, rules: own }, row)
+  return summaryOf(program, { ...terms, rules: matching }, row)
 }
 
 async function readTerms(
@@ -107,8 +107,10 @@ export async function set(ctx: Context, id: string, body: Body<'setProgramTerms'
   })
 }
 
-const isSame = (one: ProgramTermsRow, other: ProgramTermsRow): boolean =>
-  one.holdDays === other.holdDays && one.appliesTo === other.appliesTo && one.rules === other.rules
+const isSame = (programTerms: ProgramTermsRow, other: ProgramTermsRow): boolean =>
+  programTerms.holdDays === other.holdDays &&
+  programTerms.appliesTo === other.appliesTo &&
+  programTerms.rules === other.rules
 
 interface RuleContext {
   commissionType: ProgramRow['commissionType']
@@ -117,22 +119,22 @@ interface RuleContext {
 }
 
 /** A rule as it is stored: with a rate like that of a program, and without bounds that are not given. */
-function toRule(sent: components['schemas']['TermsRule'], { commissionType, currency, path }: RuleContext): TermsRule {
-  const { when, commissionPercent, maxCommissionCents } = sent
+function toRule(input: components['schemas']['TermsRule'], { commissionType, currency, path }: RuleContext): TermsRule {
+  const { when, commissionPercent, maxCommissionCents } = input
   for (const [name, condition] of Object.entries(when)) {
     const { from, to } = condition as { from?: number; to?: number }
     if (from !== undefined && to !== undefined && to < from)
       throw invalidField('invalid_body', `${path}.when.${name}.to`, 'must not be below from.')
   }
   const affiliateIds = when.affiliateIds && [...new Set(when.affiliateIds)]
-  const kept = {
+  const rule = {
     when: { ...when, ...(affiliateIds && { affiliateIds }) },
     ...(maxCommissionCents !== undefined && { maxCommissionCents }),
   }
-  if (commissionPercent === null) return { ...kept, rate: null }
+  if (commissionPercent === null) return { ...rule, rate: null }
   const read = rateFromInput(commissionType, commissionPercent, minorUnitDigits(currency))
   if (!read.ok) throw rateError(read.reason, { type: commissionType, currency, path })
-  return { ...kept, rate: read.rate.rate }
+  return { ...rule, rate: read.rate.rate }
 }
 
 /** Whether a rule has an amount in the shop's currency. */

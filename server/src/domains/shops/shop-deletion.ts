@@ -51,9 +51,9 @@ export async function deleteShop(operator: Operator, shopId: string, confirmatio
     rows += done.rows
     if (!done.isComplete) return { id: shopId, deleted: false, rows }
   }
-  const own = await deleteRows(operator, shopId, until)
-  rows += own.rows
-  if (!own.isComplete) return { id: shopId, deleted: false, rows }
+  const deleted = await deleteRows(operator, shopId, until)
+  rows += deleted.rows
+  if (!deleted.isComplete) return { id: shopId, deleted: false, rows }
   return { id: shopId, deleted: true, rows: rows + (await finish(operator, ctx, confirmation)) }
 }
 

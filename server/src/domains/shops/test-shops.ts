@@ -170,9 +170,9 @@ async function findTestShop(ctx: OwnerContext, db: Reader, id: string): Promise<
 
 /** @throws ApiError 404 `test_shop_not_found`. */
 export function requireListed(shops: TestShop[], id: string): TestShop {
-  const found = shops.find((shop) => shop.id === id)
-  if (!found) throw testShopNotFound()
-  return found
+  const testShop = shops.find((shop) => shop.id === id)
+  if (!testShop) throw testShopNotFound()
+  return testShop
 }
 
 async function recheckTestShop(ctx: OwnerContext, db: Reader, id: string): Promise<ShopRow> {

@@ -117,9 +117,9 @@ type IncomingOrder = StoreOrder & { orderId: string; isCanceled?: boolean }
 async function applyOrder(receiver: Receiver, incoming: IncomingOrder): Promise<Applied> {
   const { ctx, trx, store } = receiver
   const { order, orderId, orderName, codes, isCanceled = false } = incoming
-  const own: Evidence = { clickId: order.clickId, ref: order.ref, codes }
-  const checkout = hasEvidence(own) ? undefined : await findCheckoutEvidence(receiver, orderId)
-  const { codes: known, ...links } = checkout ?? own
+  const evidence: Evidence = { clickId: order.clickId, ref: order.ref, codes }
+  const checkout = hasEvidence(evidence) ? undefined : await findCheckoutEvidence(receiver, orderId)
+  const { codes: known, ...links } = checkout ?? evidence
   const couponCode = await firstKnownCode(receiver, known)
   const { result, ...written } = await recordOrder(
     ctx,
@@ -165,7 +165,7 @@ async function linkPayments(receiver: Receiver, orderId: string, payments: strin
   for (const paymentId of payments) {
     if (!(await insertPaymentIfNew(trx, ctx.shop.id, { paymentId, orderId }))) continue
     const early = storedOrderId(store.source, paymentId)
-    const notices = (await listOrderNotices(trx, ctx.shop.id, early)).map((one) => ({ ...one, orderId }))
+    const notices = (await listOrderNotices(trx, ctx.shop.id, early)).map((notice) => ({ ...notice, orderId }))
     if (notices.length === 0) continue
     await deleteOrderNotices(trx, ctx.shop.id, early)
     for (const notice of notices) await insertOrderNoticeIfNew(trx, ctx.shop.id, notice)

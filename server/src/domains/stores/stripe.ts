@@ -298,7 +298,7 @@ function toLine(line: StripeLine, toCents: (amount: number) => number): OrderLin
 /** The first text of each key counts; the codes are tried in turn. */
 function evidenceOf(source: StripeObject, metadata: (Schemas['StripeMetadata'] | undefined)[]): Evidence {
   const first = (name: 'referral_click_id' | 'referral_ref' | 'referral_code') =>
-    metadata.map((one) => matchableText(one?.[name])).find((text) => text !== null) ?? null
+    metadata.map((source) => matchableText(source?.[name])).find((text) => text !== null) ?? null
   const codes = [source.discount, ...(source.discounts ?? [])].map((discount) => {
     const promotion = typeof discount === 'object' ? discount?.promotion_code : null
     return typeof promotion === 'object' ? matchableText(promotion?.code) : null

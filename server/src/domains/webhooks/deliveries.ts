@@ -28,9 +28,9 @@ export const list = readerOf(deliveryList, async (ctx: Context, query: Query<'li
 
 /** Finds a delivery by its id, or the newest deliveries of an event by the id of the event. */
 export async function findById({ db, shop }: Context, id: string, limit: number): Promise<Delivery[]> {
-  const one = id.startsWith('dlv_') ? await findDelivery(db.read, shop.id, id) : undefined
+  const delivery = id.startsWith('dlv_') ? await findDelivery(db.read, shop.id, id) : undefined
   const rows = id.startsWith('evt_') ? await listDeliveriesOfEvent(db.read, shop.id, { eventId: id, limit }) : []
-  return [...(one ? [one] : []), ...rows].map(toDelivery)
+  return [...(delivery ? [delivery] : []), ...rows].map(toDelivery)
 }
 
 /** A delivery with its payload, and the other deliveries of its event, newest first. */
@@ -55,7 +55,7 @@ export async function read({ db, shop }: Context, id: string): Promise<DeliveryD
   const [event] = row ? await findEventBody(db.read, { shopId: shop.id, id: row.eventId }) : []
   if (!row || !event) throw deliveryNotFound()
   const all = await listDeliveriesOfEvent(db.read, shop.id, { eventId: row.eventId, limit: MAX_OTHERS + 1 })
-  const others = all.filter((one) => one.id !== id).slice(0, MAX_OTHERS)
+  const others = all.filter((other) => other.id !== id).slice(0, MAX_OTHERS)
   const isErased = row.erasedAt !== null
   return { delivery: toDelivery(row), payload: event.body, isErased, others: others.map(toDelivery) }
 }

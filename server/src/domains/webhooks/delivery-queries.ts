@@ -87,7 +87,7 @@ const dueRetries = preparedByShape<{ now: string; shopId?: string | undefined }>
  */
 export async function makeDuePending(trx: Transaction, now: string, shopId?: string): Promise<number> {
   const rows = await dueRetries(trx, { now, shopId })
-  for (const [shopId, own] of Map.groupBy(rows, (row) => row.shopId)) {
+  for (const [shopId, due] of Map.groupBy(rows, (row) => row.shopId)) {
     await trx
       .updateTable('deliveries')
       .set({ status: 'PENDING', nextAttemptAt: null })
@@ -95,7 +95,7 @@ export async function makeDuePending(trx: Transaction, now: string, shopId?: str
       .where(
         'id',
         'in',
-        own.map(({ id }) => id),
+        due.map(({ id }) => id),
       )
       .execute()
   }

@@ -277,9 +277,9 @@ export async function findPreviousSecretEnd(ctx: Context, id: string): Promise<s
   return until !== null && until > nowIso(systemClock(ctx)) ? until : null
 }
 
-const changedOnly = (before: SubscriptionRow, sent: SubscriptionChanges): SubscriptionChanges =>
+const changedOnly = (before: SubscriptionRow, changes: SubscriptionChanges): SubscriptionChanges =>
   Object.fromEntries(
-    Object.entries(sent).filter(([name, value]) => value !== before[name as keyof SubscriptionChanges]),
+    Object.entries(changes).filter(([name, value]) => value !== before[name as keyof SubscriptionChanges]),
   )
 
 /**

@@ -248,7 +248,7 @@ export const affiliates = group(
       await t.affiliate({ name: `${word}aa` })
       const { id } = await t.affiliate({ name: `${word}%_` })
       t.equal(
-        (await listed(t, { q: `${word}%_` })).map((one) => one.id),
+        (await listed(t, { q: `${word}%_` })).map((row) => row.id),
         [id],
         'ids',
       )
@@ -257,7 +257,7 @@ export const affiliates = group(
       const word = t.code()
       const { id } = await t.affiliate({ name: `ÄÖÜ ${word}` })
       t.equal(
-        (await listed(t, { q: `äöü ${word}` })).map((one) => one.id),
+        (await listed(t, { q: `äöü ${word}` })).map((row) => row.id),
         [id],
         'ids',
       )
@@ -268,7 +268,7 @@ export const affiliates = group(
       await t.affiliate({ campaignId: program.id })
       t.equal((await listed(t, { campaignId: program.id })).length, 2, 'the number of affiliates of the program')
       t.equal(
-        (await listed(t, { campaignId: program.id, status: 'REJECTED' })).map((one) => one.id),
+        (await listed(t, { campaignId: program.id, status: 'REJECTED' })).map((row) => row.id),
         [id],
         'ids',
       )

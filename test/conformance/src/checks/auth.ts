@@ -110,7 +110,7 @@ export const keys = group('keys', { title: 'API keys', page, suite: 'owner', nee
     const { id, secret } = await keyWith(t, ['programs:read'])
     const { text, body } = await t.owner('GET', '/keys')
     t.ok(
-      body.data?.some((one: { id: string }) => one.id === id),
+      body.data?.some((key: { id: string }) => key.id === id),
       'the list must contain the key',
     )
     t.ok(!text.includes(secret), 'the list contains the secret')

@@ -196,17 +196,17 @@ function removal(rule: Define): void {
     const list = async (path: string, query?: Record<string, string>) =>
       t.expect(await t.owner('GET', path, undefined, { limit: 100, ...query }), 200).data
     t.equal(
-      (await list('/connections', { affiliateId: id })).map((one: Json) => one.value),
+      (await list('/connections', { affiliateId: id })).map((json: Json) => json.value),
       [productId],
       'connections of the affiliate',
     )
     t.equal(
-      (await list('/product-rules', { programId: campaignId })).map((one: Json) => one.value),
+      (await list('/product-rules', { programId: campaignId })).map((json: Json) => json.value),
       [productId],
       'product rules of the program',
     )
     t.ok(
-      (await list('/geo-rules')).some((one: Json) => one.programId === campaignId),
+      (await list('/geo-rules')).some((json: Json) => json.programId === campaignId),
       'the geo rule is not listed',
     )
   })

@@ -329,7 +329,7 @@ export const conversions = group('conversions', { title: 'Orders', page: 'concep
         'dryRun, affiliateId and amountCents',
       )
       t.ok(
-        decision.trace?.candidates?.some((one: Json) => one.won),
+        decision.trace?.candidates?.some((candidate: Json) => candidate.won),
         'the trace must contain the winner',
       )
       t.equal(await t.commissionsOf(externalOrderId), [], 'commissions')
@@ -347,7 +347,7 @@ export const conversions = group('conversions', { title: 'Orders', page: 'concep
         occurredAt: after(day, n * 1000),
       })
     const ids = async (query: Record<string, string>) =>
-      t.expect(await t.get('/commissions', query), 200).data.map((one: Json) => one.externalOrderId)
+      t.expect(await t.get('/commissions', query), 200).data.map((json: Json) => json.externalOrderId)
     t.equal(await ids({ programId: affiliate.campaignId }), [...orders].reverse(), 'orders of the program')
     t.equal(await ids({ programId: affiliate.campaignId, status: 'PENDING' }), [], 'pending orders')
     t.equal(

@@ -107,7 +107,7 @@ export const coupons = group('coupons', { title: 'Coupons', page: 'reference/con
   })
   rule('filters', '`affiliateId`, `status` and `code` (a part, in any case) select coupons', async (t) => {
     const { id, discountCode } = await t.affiliate({ status: 'REJECTED' })
-    const ids = async (query: Record<string, string>) => (await list(t, query)).map((one) => one.affiliateId)
+    const ids = async (query: Record<string, string>) => (await list(t, query)).map((coupon) => coupon.affiliateId)
     t.equal(await ids({ affiliateId: id }), [id], 'coupons of the affiliate')
     t.ok((await ids({ code: discountCode.slice(1, 7).toLowerCase() })).includes(id), 'a part of the code must find it')
     t.equal(await ids({ affiliateId: id, status: 'APPROVED' }), [], 'coupons of approved affiliates')

@@ -56,7 +56,7 @@ export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, sui
     )
   rule('affiliate-data', 'An affiliate event contains the affiliate and previousStatus', async (t) => {
     const { id } = await t.affiliate()
-    const event = (await eventsOf(t, id)).find((one) => one.event === 'affiliate.approved')
+    const event = (await eventsOf(t, id)).find((entry) => entry.event === 'affiliate.approved')
     t.fields(event?.data, { id, status: 'APPROVED', previousStatus: 'PENDING' }, 'data')
     const wrong = mismatch(documented['affiliate.approved'] ?? {}, event)
     t.ok(!wrong, String(wrong))
@@ -128,7 +128,7 @@ export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, sui
       for (const status of ['REJECTED', 'APPROVED']) t.expect(await t.patch(`/affiliates?id=${id}`, { status }), 200)
       const found = await eventsOf(t, id)
       t.equal(
-        found.map((one) => `${one.data.previousStatus} ${one.event}`),
+        found.map((entry) => `${entry.data.previousStatus} ${entry.event}`),
         [
           'PENDING affiliate.approved',
           'PENDING affiliate.status_changed',
@@ -139,10 +139,10 @@ export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, sui
         ],
         'events',
       )
-      const ids = (await feedOf(t)).map((one) => one.id)
+      const ids = (await feedOf(t)).map((entry) => entry.id)
       t.equal(new Set(ids).size, ids.length, 'the number of different ids')
       t.ok(
-        ids.every((one, n) => n === 0 || one > (ids[n - 1] ?? '')),
+        ids.every((entry, n) => n === 0 || entry > (ids[n - 1] ?? '')),
         'the ids must increase',
       )
     },
@@ -157,7 +157,7 @@ export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, sui
       t.ok(first && second, 'the affiliate must have two events')
       const { data, next } = t.expect(await t.get('/webhooks/events', { after: first.id, limit: 1 }), 200)
       t.ok(
-        data.length <= 1 && data.every((one: Json) => one.id > first.id) && next > first.id,
+        data.length <= 1 && data.every((entry: Json) => entry.id > first.id) && next > first.id,
         `the page is ${JSON.stringify(data)}`,
       )
     },

@@ -116,8 +116,8 @@ function methods(rule: Define): void {
 const allowed = (headers: Headers) =>
   (headers.get('Allow') ?? '')
     .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one && !/^(HEAD|OPTIONS)$/.test(one))
+    .map((method) => method.trim())
+    .filter((method) => method && !/^(HEAD|OPTIONS)$/.test(method))
 
 function bodies(rule: Define): void {
   rule(
@@ -267,7 +267,7 @@ function dates(rule: Define): void {
     const date = day.slice(0, 10)
     const { data } = t.expect(await t.get('/commissions', { affiliateId: affiliate.id, from: date, to: date }), 200)
     t.equal(
-      data.map((one: Json) => one.externalOrderId),
+      data.map((json: Json) => json.externalOrderId),
       [first],
       'orders from and to that date',
     )

@@ -71,7 +71,7 @@ export const isolation = group('isolation', { title: 'Isolation of shops', page,
     t.equal(await found('/payouts', { id: batchId }), [], 'payouts')
     const { id: programId } = await t.sharedProgram()
     const programs = await found('/programs', { limit: '100' })
-    t.ok(!programs.some((one: Json) => one.id === programId), 'the program is listed')
+    t.ok(!programs.some((program: Json) => program.id === programId), 'the program is listed')
   })
   rule('search', 'A search of one shop does not find affiliates of another', async (t) => {
     const { email } = await stranger(t)

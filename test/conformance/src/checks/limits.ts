@@ -42,14 +42,14 @@ export const limits = group('limits', { title: 'Rate limits', page }, (rule) => 
   rule('unauthorized-has-headers', 'A response of 401 has the rate limit headers', async (t) => {
     const [limit, remaining, reset] = numbers((await t.get('/programs', {}, { key: null })).headers)
     t.ok(
-      [limit, remaining, reset].every((one) => Number.isInteger(one)),
+      [limit, remaining, reset].every((value) => Number.isInteger(value)),
       `they are ${[limit, remaining, reset].join(', ')}`,
     )
   })
   rule('docs-has-headers', 'The docs page has the rate limit headers', async (t) => {
     const values = numbers((await t.get('/docs', {}, { key: null })).headers)
     t.ok(
-      values.every((one) => Number.isInteger(one)),
+      values.every((value) => Number.isInteger(value)),
       `they are ${values.join(', ')}`,
     )
   })

@@ -62,7 +62,7 @@ export const moderation = group(
       await t.pay(id)
       const row = await t.commissionOf(externalOrderId)
       t.equal((await moved(t, row.id, 'reverse')).orderStatus, 'REVERSED', 'orderStatus')
-      const adjustment = (await t.rowsOf(affiliate.id)).find((one) => one.trackingMethod === 'ADJUSTMENT')
+      const adjustment = (await t.rowsOf(affiliate.id)).find((row) => row.trackingMethod === 'ADJUSTMENT')
       t.fields(adjustment, { orderId: `adj:${row.id}:reversal`, commissionAmountCents: -1440 }, 'adjustment')
     })
     const NOT_ALLOWED: [string, string[], string][] = [
@@ -79,7 +79,7 @@ export const moderation = group(
         `${action} after ${before.join(', ') || 'nothing'} returns 409 commission_move_not_allowed`,
         async (t) => {
           const { id } = await pending(t)
-          for (const one of before) await moved(t, id, one)
+          for (const row of before) await moved(t, id, row)
           t.expect(await act(t, id, action), 409, 'commission_move_not_allowed')
         },
         { page: MOVES },

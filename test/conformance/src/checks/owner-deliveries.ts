@@ -10,7 +10,7 @@ function ownerDeliveries(rule: Define): void {
       async () =>
         t
           .expect(await t.owner('GET', '/deliveries', undefined, { subscriptionId }), 200)
-          .data.find((one: Json) => one.finishedAt),
+          .data.find((delivery: Json) => delivery.finishedAt),
       t.shop.webhookTimeoutMs,
     )
   rule(
@@ -25,7 +25,10 @@ function ownerDeliveries(rule: Define): void {
       const all = () => t.owner('GET', '/deliveries', undefined, { subscriptionId: hook.id, limit: 100 })
       const webhookId = own()[0]?.headers['webhook-id']
       const row = await t.until(
-        async () => t.expect(await all(), 200).data.find((one: Json) => one.webhookId === webhookId && one.finishedAt),
+        async () =>
+          t
+            .expect(await all(), 200)
+            .data.find((delivery: Json) => delivery.webhookId === webhookId && delivery.finishedAt),
         t.shop.webhookTimeoutMs,
       )
       t.ok(row, 'the delivery is not listed')
@@ -52,7 +55,7 @@ function ownerDeliveries(rule: Define): void {
       const rows = [await logged(t, good.id), await logged(t, bad.id)]
       for (const { id } of [good, bad]) await end(t, id)
       t.equal(
-        rows.map((one) => [one?.status, one?.code, one?.httpStatus]),
+        rows.map((delivery) => [delivery?.status, delivery?.code, delivery?.httpStatus]),
         [
           ['SENT', 'ok', 200],
           ['FAILED', 'http_5xx', 503],

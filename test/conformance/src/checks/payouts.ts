@@ -91,7 +91,7 @@ function creating(rule: Define): void {
     t.equal((await batchOf(t, id))?.id, id, 'id')
     const { data } = t.expect(await t.get('/commissions', { payoutBatchId: id }), 200)
     t.equal(
-      data.map((one: Json) => one.externalOrderId),
+      data.map((json: Json) => json.externalOrderId),
       [externalOrderId],
       'the commissions of the batch',
     )

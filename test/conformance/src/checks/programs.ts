@@ -9,7 +9,7 @@ const create = async (t: Context, body: Json): Promise<Json> =>
 const update = async (t: Context, id: string, body: Json): Promise<Json> =>
   t.expect(await t.patch(`/programs?id=${id}`, body), 200).data
 const found = async (t: Context, id: string): Promise<Json> =>
-  t.expect(await t.get('/programs', { limit: 100 }), 200).data.find((one: Json) => one.id === id)
+  t.expect(await t.get('/programs', { limit: 100 }), 200).data.find((json: Json) => json.id === id)
 
 export const programs = group('programs', { title: 'Programs', page: 'reference/conformance.md#programs' }, (rule) => {
   rule('created', 'POST returns 201 and the defaults: 16%, 30 days, DRAFT, no auto-approval', async (t) => {
@@ -263,7 +263,7 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
   rule('status-filter', '`status` selects programs', async (t) => {
     const { id } = await t.program({ status: 'PRIVATE' })
     const has = async (status: string) =>
-      t.expect(await t.get('/programs', { status, limit: 100 }), 200).data.some((one: Json) => one.id === id)
+      t.expect(await t.get('/programs', { status, limit: 100 }), 200).data.some((json: Json) => json.id === id)
     t.equal([await has('PRIVATE'), await has('PUBLISH')], [true, false], 'in the lists of PRIVATE and PUBLISH')
   })
   rule(
@@ -274,7 +274,7 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
       const programs = await t.oldestPrograms()
       const last = programs.length - 1
       t.equal(
-        programs.map((one: Json) => one.isDefault),
+        programs.map((program: Json) => program.isDefault),
         programs.map((_: Json, n: number) => n === last),
         'isDefault, newest program first',
       )

@@ -29,15 +29,17 @@ export const records = group(
       rule(action.replace('.', '-'), `The change is recorded as ${action}`, async (t) => {
         const id = await work(t)
         t.ok(
-          (await listed(t, action)).some((one) => one.subjectId === id || JSON.stringify(one.data).includes(id)),
+          (await listed(t, action)).some(
+            (record) => record.subjectId === id || JSON.stringify(record.data).includes(id),
+          ),
           `no record ${action} of ${id}`,
         )
       })
     rule('linked', 'Each audit record contains the hash of the previous one', async (t) => {
       const { data } = t.expect(await t.owner('GET', '/audit', undefined, { limit: 50 }), 200)
-      for (const [n, one] of data.entries()) {
+      for (const [n, record] of data.entries()) {
         const next = data[n + 1]
-        if (next) t.equal([one.seq, one.previousHash], [next.seq + 1, next.hash], 'seq and previousHash')
+        if (next) t.equal([record.seq, record.previousHash], [next.seq + 1, next.hash], 'seq and previousHash')
       }
     })
     rule('session', 'The session names the user and the shop of an owner token', async (t) => {
@@ -55,7 +57,7 @@ export const records = group(
       const found = await listed(t, 'webhook.created')
       t.expect(await t.settled(() => t.delete(`/webhooks?id=${data.id}`)), 200)
       t.ok(
-        found.some((one) => one.subjectId === data.id),
+        found.some((record) => record.subjectId === data.id),
         'no record webhook.created',
       )
       t.ok(

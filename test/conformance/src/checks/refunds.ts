@@ -226,9 +226,9 @@ function canceledRefunds(rule: Define): void {
       await refund(t, externalOrderId, { externalRefundId, amountCents: 3000 })
       const { commission } = t.expect(await cancelRefund(t, externalOrderId, externalRefundId), 200)
       const name = `adj:${commission.id}:${externalRefundId}`
-      const adjustments = (await t.rowsOf(affiliate.id)).filter((one) => one.trackingMethod === 'ADJUSTMENT')
+      const adjustments = (await t.rowsOf(affiliate.id)).filter((row) => row.trackingMethod === 'ADJUSTMENT')
       t.equal(
-        adjustments.map((one) => `${one.orderId} ${one.commissionAmountCents}`).sort(),
+        adjustments.map((row) => `${row.orderId} ${row.commissionAmountCents}`).sort(),
         [`${name} -480`, `${name}:canceled 480`],
         'order ids and amounts of the adjustments',
       )
@@ -246,7 +246,7 @@ function canceledRefunds(rule: Define): void {
 function paid(rule: Define): void {
   const page = PAID
   const adjustmentsOf = async (t: Context, affiliateId: string): Promise<Json[]> =>
-    (await t.rowsOf(affiliateId)).filter((one) => one.trackingMethod === 'ADJUSTMENT')
+    (await t.rowsOf(affiliateId)).filter((row) => row.trackingMethod === 'ADJUSTMENT')
   rule(
     'paid-stays-paid',
     'A refund of a paid commission leaves it PAID, and records a negative ADJUSTMENT',
@@ -261,7 +261,7 @@ function paid(rule: Define): void {
       )
       const adjustments = await adjustmentsOf(t, affiliate.id)
       t.equal(
-        adjustments.map((one) => one.commissionAmountCents),
+        adjustments.map((row) => row.commissionAmountCents),
         [-480],
         'amounts of adjustments',
       )
@@ -350,9 +350,9 @@ function cancellations(rule: Define): void {
       const { commissionCents } = await cancel(t, externalOrderId)
       t.equal(commissionCents, -960, 'commissionCents')
       const rows = await t.rowsOf(affiliate.id)
-      t.equal(rows.find((one) => one.externalOrderId === externalOrderId)?.orderStatus, 'REVERSED', 'orderStatus')
+      t.equal(rows.find((row) => row.externalOrderId === externalOrderId)?.orderStatus, 'REVERSED', 'orderStatus')
       t.equal(
-        rows.reduce((sum, one) => sum + one.commissionAmountCents, 0),
+        rows.reduce((sum, row) => sum + row.commissionAmountCents, 0),
         0,
         'the sum of the commissions of the affiliate',
       )

@@ -83,7 +83,11 @@ export const journeys = group('journeys', { title: 'Clicks and journeys', page }
     )
     await click(t, { ref: slug, sessionId, occurredAt: after(start, 1000), utmSource: 'mail' })
     const { journey: entries, total } = await journey(t, { sessionId })
-    t.equal([entries.map((one: Json) => one.type), total], [['click', 'page_view', 'conversion'], 3], 'types and total')
+    t.equal(
+      [entries.map((entry: Json) => entry.type), total],
+      [['click', 'page_view', 'conversion'], 3],
+      'types and total',
+    )
     t.fields(entries[0], { affiliateId: id, ref: slug, utmSource: 'mail', attributed: true }, 'the click')
     t.fields(entries[2], { externalOrderId, affiliateId: id, attributed: true }, 'the order')
   })
@@ -93,7 +97,7 @@ export const journeys = group('journeys', { title: 'Clicks and journeys', page }
     for (const n of [1, 2, 3])
       ids.push((await click(t, { ref: 'x', sessionId, occurredAt: after(start, n * 1000) })).id)
     const { journey: entries, total } = await journey(t, { sessionId, limit: 2 })
-    t.equal([entries.map((one: Json) => one.id), total], [ids.slice(1), 3], 'ids and total')
+    t.equal([entries.map((entry: Json) => entry.id), total], [ids.slice(1), 3], 'ids and total')
   })
   for (const limit of [0, 501])
     rule(
@@ -192,12 +196,12 @@ export const analytics = group(
       const { query } = await day(t)
       const days = [0, 1, 2].map((n) => after(query.from, n * 86_400_000).slice(0, 10))
       t.equal(
-        dailyBreakdown.map((one: Json) => one.date),
+        dailyBreakdown.map((json: Json) => json.date),
         days,
         'dates',
       )
       t.equal(
-        dailyBreakdown.map((one: Json) => one.revenueCents),
+        dailyBreakdown.map((json: Json) => json.revenueCents),
         [10_000, 0, 0],
         'revenueCents',
       )
@@ -217,7 +221,7 @@ export const analytics = group(
       )
       const all = t
         .expect(await t.get('/analytics', { from: '1975-01-01' }), 200)
-        .topAffiliates.map((one: Json) => one.commissionCents)
+        .topAffiliates.map((topAffiliate: Json) => topAffiliate.commissionCents)
       t.ok(all.length <= 10, `there are ${all.length}`)
       t.equal(
         all,

@@ -129,8 +129,8 @@ export const subscriptions = group(
       async (t) => {
         const [a, b] = [await subscribe(t), await subscribe(t)]
         const { data, available_events } = await list(t)
-        const ids = data.map((one: Json) => one.id).filter((id: string) => [a.id, b.id].includes(id))
-        for (const one of [a, b]) await unsubscribe(t, one)
+        const ids = data.map((hook: Json) => hook.id).filter((id: string) => [a.id, b.id].includes(id))
+        for (const hook of [a, b]) await unsubscribe(t, hook)
         t.equal(ids, [b.id, a.id], 'the order')
         t.equal([...available_events].sort(), AVAILABLE, 'available_events')
       },
@@ -144,7 +144,7 @@ export const subscriptions = group(
     })
     rule('same-url-twice', 'A URL can be subscribed more than once', async (t) => {
       const [a, b] = [await subscribe(t), await subscribe(t)]
-      for (const one of [a, b]) await unsubscribe(t, one)
+      for (const hook of [a, b]) await unsubscribe(t, hook)
       t.ok(a.id !== b.id, 'the ids must differ')
     })
     rule(
@@ -153,7 +153,7 @@ export const subscriptions = group(
       async (t) => {
         const made = await subscribe(t)
         await unsubscribe(t, made)
-        t.ok(!(await list(t)).data.some((one: Json) => one.id === made.id), 'the subscription is still listed')
+        t.ok(!(await list(t)).data.some((hook: Json) => hook.id === made.id), 'the subscription is still listed')
         t.expect(await t.delete(`/webhooks?id=${made.id}`), 404, 'webhook_not_found')
       },
       { page: 'reference/errors.md#webhook_not_found' },
@@ -162,7 +162,7 @@ export const subscriptions = group(
       const url = `https://${t.code().toLowerCase()}.conformance.example/`
       const reply = t.expect(await t.post('/webhooks', { url }, { query: { test: '1' } }), 200)
       t.ok(reply.ok === true && typeof reply.message === 'string', JSON.stringify(reply))
-      t.ok(!(await list(t)).data.some((one: Json) => one.url === url), 'a subscription was created')
+      t.ok(!(await list(t)).data.some((hook: Json) => hook.url === url), 'a subscription was created')
     })
     rule(
       'test-requires-url',

@@ -24,25 +24,25 @@ const READ_ELEMENTS = new Set(
  * @throws UnreadableFileError
  */
 export function readBankMessage(text: string, file: string): ReportedResults {
-  const found = emptyResults('')
+  const results = emptyResults('')
   let transactions = 0
   const onEnd = {
-    TxInfAndSts: (one: XmlElement) => {
+    TxInfAndSts: (result: XmlElement) => {
       transactions += 1
-      readStatus(found, one)
+      readStatus(results, result)
     },
-    Ntry: (entry: XmlElement) => readEntry(found, entry),
+    Ntry: (entry: XmlElement) => readEntry(results, entry),
   }
   const message = elementAt(readXml(text, file, { keep: READ_ELEMENTS, onEnd }), 'Document')
   const report = elementAt(message, 'CstmrPmtStsRpt')
   if (report) {
     const date = dateOf(textAt(report, 'GrpHdr', 'CreDtTm'))
-    for (const one of found.results) one.date ??= date
-    if (transactions === 0) readWhole(found, report, date)
-    return { ...found, kind: 'pain.002' }
+    for (const result of results.results) result.date ??= date
+    if (transactions === 0) readWhole(results, report, date)
+    return { ...results, kind: 'pain.002' }
   }
-  if (elementAt(message, 'BkToCstmrStmt', 'Stmt')) return { ...found, kind: 'camt.053' }
-  if (elementAt(message, 'BkToCstmrDbtCdtNtfctn', 'Ntfctn')) return { ...found, kind: 'camt.054' }
+  if (elementAt(message, 'BkToCstmrStmt', 'Stmt')) return { ...results, kind: 'camt.053' }
+  if (elementAt(message, 'BkToCstmrDbtCdtNtfctn', 'Ntfctn')) return { ...results, kind: 'camt.054' }
   throw new UnreadableFileError(`${file} is neither pain.002, camt.053 nor camt.054.`)
 }
 
@@ -57,76 +57,76 @@ function reasonOf(element: XmlElement | undefined): string | undefined {
 }
 
 /** Without transactions, the status of the group, or the one that all of its parts share, is that of each payment. */
-function readWhole(found: ReportedResults, report: XmlElement, date: string | null): void {
+function readWhole(results: ReportedResults, report: XmlElement, date: string | null): void {
   const group = elementAt(report, 'OrgnlGrpInfAndSts')
   const parts = childrenOf(report, 'OrgnlPmtInfAndSts')
   const id = textAt(group, 'OrgnlMsgId') ?? ''
   const outcomes = new Set(parts.map((part) => outcomeOf(textAt(part, 'PmtInfSts'))))
   const [shared] = outcomes.size === 1 ? outcomes : []
   const outcome = outcomeOf(textAt(group, 'GrpSts')) ?? shared
-  if (outcome) found.files.push({ id, outcome, reason: textOf(reasonOf(group) ?? reasonOf(parts[0])), date })
+  if (outcome) results.files.push({ id, outcome, reason: textOf(reasonOf(group) ?? reasonOf(parts[0])), date })
   else if (outcomes.size > 1)
-    found.problems.push(`${id} has parts with different statuses and names no payment. Nothing was changed.`)
+    results.problems.push(`${id} has parts with different statuses and names no payment. Nothing was changed.`)
 }
 
 /** The status of a payment. The date is that of the report. */
-function readStatus(found: ReportedResults, one: XmlElement): void {
-  const paymentReference = textAt(one, 'OrgnlEndToEndId')
+function readStatus(results: ReportedResults, xmlElement: XmlElement): void {
+  const paymentReference = textAt(xmlElement, 'OrgnlEndToEndId')
   if (!isPaymentReference(paymentReference)) {
-    addOther(found, paymentReference)
+    addOther(results, paymentReference)
     return
   }
-  const status = textAt(one, 'TxSts') ?? ''
+  const status = textAt(xmlElement, 'TxSts') ?? ''
   const outcome = outcomeOf(status)
-  const amount = elementAt(one, 'OrgnlTxRef', 'Amt', 'InstdAmt')
-  if (!outcome) found.pending.push({ paymentReference, status })
+  const amount = elementAt(xmlElement, 'OrgnlTxRef', 'Amt', 'InstdAmt')
+  if (!outcome) results.pending.push({ paymentReference, status })
   else
-    addResult(found, {
+    addResult(results, {
       at: paymentReference,
       paymentReference,
       outcome,
       amount: amount?.text,
       currency: amount?.attributes.Ccy,
       date: undefined,
-      reason: reasonOf(one),
-      reference: textAt(one, 'AcctSvcrRef'),
+      reason: reasonOf(xmlElement),
+      reference: textAt(xmlElement, 'AcctSvcrRef'),
     })
 }
 
-function readEntry(found: ReportedResults, entry: XmlElement): void {
-  const details = childrenOf(entry, 'NtryDtls').flatMap((one) => childrenOf(one, 'TxDtls'))
-  if (details.length === 0) found.others++
-  for (const one of details) readTransaction(found, entry, { one, isOnly: details.length === 1 })
+function readEntry(results: ReportedResults, entry: XmlElement): void {
+  const details = childrenOf(entry, 'NtryDtls').flatMap((transaction) => childrenOf(transaction, 'TxDtls'))
+  if (details.length === 0) results.others++
+  for (const transaction of details) readTransaction(results, entry, { transaction, isOnly: details.length === 1 })
 }
 
 function readTransaction(
-  found: ReportedResults,
+  results: ReportedResults,
   entry: XmlElement,
-  { one, isOnly }: { one: XmlElement; isOnly: boolean },
+  { transaction, isOnly }: { transaction: XmlElement; isOnly: boolean },
 ): void {
-  const paymentReference = textAt(one, 'Refs', 'EndToEndId')
+  const paymentReference = textAt(transaction, 'Refs', 'EndToEndId')
   if (!isPaymentReference(paymentReference)) {
-    addOther(found, paymentReference)
+    addOther(results, paymentReference)
     return
   }
   const status = textAt(entry, 'Sts', 'Cd') ?? textAt(entry, 'Sts') ?? ''
-  const isDebit = (textAt(one, 'CdtDbtInd') ?? textAt(entry, 'CdtDbtInd')) === 'DBIT'
+  const isDebit = (textAt(transaction, 'CdtDbtInd') ?? textAt(entry, 'CdtDbtInd')) === 'DBIT'
   const isReversal = ['true', '1'].includes(textAt(entry, 'RvslInd') ?? '')
-  const code = textAt(elementAt(one, 'BkTxCd') ?? elementAt(entry, 'BkTxCd'), 'Domn', 'Fmly', 'SubFmlyCd')
-  const returned = elementAt(one, 'RtrInf')
+  const code = textAt(elementAt(transaction, 'BkTxCd') ?? elementAt(entry, 'BkTxCd'), 'Domn', 'Fmly', 'SubFmlyCd')
+  const returned = elementAt(transaction, 'RtrInf')
   const isReturn = returned !== undefined || isReversal || code === 'RRTN'
-  if (status !== 'BOOK') found.pending.push({ paymentReference, status })
+  if (status !== 'BOOK') results.pending.push({ paymentReference, status })
   else if (isDebit === isReturn)
-    found.problems.push(
+    results.problems.push(
       `${paymentReference}: a ${isDebit ? 'returned debit entry' : 'credit without return information'} was ignored.`,
     )
   else {
     const amount =
-      elementAt(one, 'Amt') ??
-      elementAt(one, 'AmtDtls', 'TxAmt', 'Amt') ??
-      elementAt(one, 'AmtDtls', 'InstdAmt', 'Amt') ??
+      elementAt(transaction, 'Amt') ??
+      elementAt(transaction, 'AmtDtls', 'TxAmt', 'Amt') ??
+      elementAt(transaction, 'AmtDtls', 'InstdAmt', 'Amt') ??
       (isOnly ? elementAt(entry, 'Amt') : undefined)
-    addResult(found, {
+    addResult(results, {
       at: paymentReference,
       paymentReference,
       outcome: isReturn ? 'RETURNED' : 'SETTLED',
@@ -134,7 +134,7 @@ function readTransaction(
       currency: amount?.attributes.Ccy,
       date: textAt(entry, 'BookgDt', 'Dt') ?? textAt(entry, 'BookgDt', 'DtTm'),
       reason: codeIn(returned),
-      reference: textAt(one, 'Refs', 'AcctSvcrRef') ?? textAt(entry, 'AcctSvcrRef'),
+      reference: textAt(transaction, 'Refs', 'AcctSvcrRef') ?? textAt(entry, 'AcctSvcrRef'),
     })
   }
 }

@@ -38,9 +38,9 @@ export const isPaymentReference = (text: string | undefined): text is string =>
 const RESEMBLES = /^\s*PLN[_-]?[0-9A-Z]{20,32}\s*$/i
 
 /** Counts the row of another payment. A reference that seems to be mistyped is a problem. */
-export function addOther(found: ReportedResults, reference: string | undefined): void {
-  if (reference !== undefined && RESEMBLES.test(reference)) found.problems.push(unknownReference(reference))
-  else found.others++
+export function addOther(results: ReportedResults, reference: string | undefined): void {
+  if (reference !== undefined && RESEMBLES.test(reference)) results.problems.push(unknownReference(reference))
+  else results.others++
 }
 
 /** Longer texts are not references; a whole file can be one. */
@@ -87,14 +87,14 @@ interface Row {
 }
 
 /** Adds a final result, or the problem that prevents it. */
-export function addResult(found: ReportedResults, row: Row): void {
+export function addResult(results: ReportedResults, row: Row): void {
   const currency = row.currency?.trim().toUpperCase() || null
   const amountCents = row.amount && currency ? parseAmount(row.amount, currency) : null
   if (amountCents === undefined || (row.amount && !currency)) {
-    found.problems.push(`${row.at}: ${row.amount} ${currency ?? ''} is not an amount.`)
+    results.problems.push(`${row.at}: ${row.amount} ${currency ?? ''} is not an amount.`)
     return
   }
-  found.results.push({
+  results.results.push({
     paymentReference: row.paymentReference.trim(),
     outcome: row.outcome,
     amountCents,
@@ -114,14 +114,14 @@ const OF_ACCOUNTS = ['camt.053', 'camt.054']
  */
 export function rejectContradictions({ kind, results }: ReportedResults, file: string): void {
   if (OF_ACCOUNTS.includes(kind)) return
-  for (const own of Map.groupBy(results, ({ paymentReference }) => lineIdOf(paymentReference)).values()) {
+  for (const references of Map.groupBy(results, ({ paymentReference }) => lineIdOf(paymentReference)).values()) {
     const [settled = [], returned = []] = ['SETTLED', 'RETURNED'].map((outcome) =>
-      own.filter((one) => one.outcome === outcome),
+      references.filter((reference) => reference.outcome === outcome),
     )
-    const isContradiction = settled.some((one) => returned.some((other) => !isLater(other, one)))
+    const isContradiction = settled.some((settlement) => returned.some((other) => !isLater(other, settlement)))
     if (isContradiction)
       throw new UnreadableFileError(
-        `${file} reports the payment ${own[0]?.paymentReference} as settled and as returned.`,
+        `${file} reports the payment ${references[0]?.paymentReference} as settled and as returned.`,
         'Remove the line that is wrong. Nothing was recorded.',
       )
   }

@@ -81,14 +81,14 @@ export function readTable(text: string, file: string): ReportedResults {
   const has = (columns: string[]) => columns.some((name) => names.includes(name))
   const isWise = names.includes('target amount (after fees)')
   const format = FORMATS.find(
-    (one) => has(one.paymentReference) && has(one.status) && (one.kind.startsWith('Wise') ? isWise : true),
+    (format) => has(format.paymentReference) && has(format.status) && (format.kind.startsWith('Wise') ? isWise : true),
   )
   if (!format)
     throw new UnreadableFileError(
       `${file} has no known report layout.`,
       'Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
     )
-  const found = emptyResults(format.kind)
+  const results = emptyResults(format.kind)
   // Values in the wrong columns would be read as another amount, or as none.
   const shifted = rows.find(({ problem }) => problem)
   if (shifted)
@@ -105,22 +105,22 @@ export function readTable(text: string, file: string): ReportedResults {
     const [column = '', value] = format.only ?? []
     const isOther = value !== undefined && cellOf(column)?.trim().toUpperCase() !== value
     if (isOther) {
-      found.others++
+      results.others++
       continue
     }
     if (!isPaymentReference(paymentReference)) {
       // In our own CSV format, every row must name a payment.
-      if (format.pending && paymentReference !== undefined) found.problems.push(unknownReference(paymentReference))
-      else addOther(found, paymentReference)
+      if (format.pending && paymentReference !== undefined) results.problems.push(unknownReference(paymentReference))
+      else addOther(results, paymentReference)
       continue
     }
     const status = cell(format.status)?.trim().toUpperCase() ?? ''
     const outcome = outcomeOf(format, status)
     if (!outcome && format.pending && !format.pending.includes(status))
-      found.problems.push(unknownStatus(line, status, format))
-    else if (!outcome) found.pending.push({ paymentReference, status })
+      results.problems.push(unknownStatus(line, status, format))
+    else if (!outcome) results.pending.push({ paymentReference, status })
     else
-      addResult(found, {
+      addResult(results, {
         at: `line ${line}`,
         paymentReference,
         outcome,
@@ -131,7 +131,7 @@ export function readTable(text: string, file: string): ReportedResults {
         reference: cell(format.reference),
       })
   }
-  return found
+  return results
 }
 
 const unknownStatus = (line: number, status: string, { settled, returned, pending = [] }: ReportFormat) =>
@@ -149,7 +149,7 @@ function outcomeOf(
 export function readPaypalDetails(text: string, file: string): ReportedResults {
   const items = parseJson(text, file)
   if (!Array.isArray(items)) throw new UnreadableFileError(`${file} has no items of a PayPal payout batch.`)
-  const found = emptyResults('PayPal payouts')
+  const results = emptyResults('PayPal payouts')
   for (const [i, item] of items.entries()) {
     if (typeof item !== 'object' || item === null || Array.isArray(item))
       throw new UnreadableFileError(
@@ -157,14 +157,14 @@ export function readPaypalDetails(text: string, file: string): ReportedResults {
       )
     const paymentReference = stringAt(item, 'payout_item', 'sender_item_id')
     if (!isPaymentReference(paymentReference)) {
-      addOther(found, paymentReference)
+      addOther(results, paymentReference)
       continue
     }
     const status = stringAt(item, 'transaction_status') ?? ''
     const outcome = outcomeOf(PAYPAL_STATES, status)
-    if (!outcome) found.pending.push({ paymentReference, status })
+    if (!outcome) results.pending.push({ paymentReference, status })
     else
-      addResult(found, {
+      addResult(results, {
         at: paymentReference,
         paymentReference,
         outcome,
@@ -175,14 +175,16 @@ export function readPaypalDetails(text: string, file: string): ReportedResults {
         reference: stringAt(item, 'transaction_id'),
       })
   }
-  return found
+  return results
 }
 
 /** The string or number at a path of properties, as a string. */
 function stringAt(item: unknown, ...path: string[]): string | undefined {
   const value = path.reduce<unknown>(
-    (one, name) =>
-      typeof one === 'object' && one !== null && Object.hasOwn(one, name) ? Reflect.get(one, name) : undefined,
+    (parent, name) =>
+      typeof parent === 'object' && parent !== null && Object.hasOwn(parent, name)
+        ? Reflect.get(parent, name)
+        : undefined,
     item,
   )
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined

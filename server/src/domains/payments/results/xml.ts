@@ -34,7 +34,7 @@ export function readXml(text: string, file: string, { keep, onEnd }: XmlOptions)
   const root = newElement({})
   const open: { name: string; element: XmlElement }[] = [{ name: '', element: root }]
   let skipped = 0
-  let kept = 0
+  let keptBytes = 0
   const reader = sax.parser(true)
   const addText = (more: string) => {
     // Whitespace between the elements of a long list would add up.
@@ -61,8 +61,8 @@ export function readXml(text: string, file: string, { keep, onEnd }: XmlOptions)
       skipped += 1
       return
     }
-    kept += 1
-    if (open.length > MAX_DEPTH || kept > MAX_ELEMENTS)
+    keptBytes += 1
+    if (open.length > MAX_DEPTH || keptBytes > MAX_ELEMENTS)
       throw new UnreadableFileError(
         `${file} has more than ${open.length > MAX_DEPTH ? `${MAX_DEPTH} nested` : MAX_ELEMENTS} elements.`,
         'Export a shorter period.',
@@ -77,7 +77,7 @@ export function readXml(text: string, file: string, { keep, onEnd }: XmlOptions)
     const { name, element } = open.pop()!
     element.text = element.text.trim()
     if (onEnd[name]) {
-      kept = 0
+      keptBytes = 0
       onEnd[name](element)
       return
     }
@@ -98,7 +98,7 @@ export const childrenOf = (element: XmlElement | undefined, name: string): XmlEl
 
 /** The first element at a path of names. */
 export const elementAt = (element: XmlElement | undefined, ...path: string[]): XmlElement | undefined =>
-  path.reduce((one, name) => childrenOf(one, name)[0], element)
+  path.reduce((parent, name) => childrenOf(parent, name)[0], element)
 
 /** The text of the first element at a path of names, or undefined when it is missing or empty. */
 export const textAt = (element: XmlElement | undefined, ...path: string[]): string | undefined =>

@@ -39,12 +39,12 @@ export function signatureHeaders(
 ): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000))
   const [first, ...others] = [secret ?? []].flat()
-  const sent = { 'webhook-id': id, 'webhook-timestamp': timestamp }
-  if (first === undefined) return { 'X-Service-Signature': '', ...sent }
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp }
+  if (first === undefined) return { 'X-Service-Signature': '', ...headers }
   const hmac = (key: string, text: string) => createHmac('sha256', key).update(text)
   return {
     'X-Service-Signature': hmac(first, body).digest('hex'),
-    ...sent,
+    ...headers,
     'webhook-signature': [first, ...others]
       .map((key) => `v1,${hmac(key, `${id}.${timestamp}.${body}`).digest('base64')}`)
       .join(' '),

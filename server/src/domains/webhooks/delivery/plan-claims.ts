@@ -36,11 +36,11 @@ export function planClaims(destinations: Destination[], inFlight: Iterable<Desti
   const hasRoom = (destination: Destination) => {
     const { kind, ofKind, ofShop, ofSubscription } = keysOf(destination)
     const { max, perShop, reserved } = LIMITS[kind]
-    const own = countOf(ofShop)
+    const shopCount = countOf(ofShop)
     return (
       countOf(ofSubscription) < maxInFlightOf(destination) &&
-      own < perShop &&
-      countOf(ofKind) < (own === 0 ? max : max - reserved)
+      shopCount < perShop &&
+      countOf(ofKind) < (shopCount === 0 ? max : max - reserved)
     )
   }
   for (const destination of inFlight) add(destination)
