@@ -47,14 +47,15 @@ const sites = async () => {
   ])
   expect(made.status).toBe(0)
   const https = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, async (request, response) => {
-    const { host = '', ...others } = request.headers as Record<string, string>
+    // The check of the contract reads JSON.
+    const { host = '', 'accept-encoding': _encoding, ...others } = request.headers as Record<string, string>
     const url = `https://${host}${request.url}`
     if (host === 'referral.example') {
       const body = request.method === 'POST' ? Buffer.concat(await request.toArray()) : null
       const reply = await server.fetch(url, { method: request.method!, headers: others, body, redirect: 'manual' })
       if (reply.status >= 400) refused.push(reply.headers.get('X-Error-Code'))
       response.writeHead(reply.status, Object.fromEntries(reply.headers))
-      return void response.end(await reply.text())
+      return void response.end(Buffer.from(await reply.arrayBuffer()))
     }
     const page = request.url?.startsWith('/consent') ? consent! : shop!
     const shopId = host === 'forged.example' ? 'shp_none' : server.shop.shopId
