@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs'
 import { type Kysely, sql as raw } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../server/src/app.ts'
@@ -24,6 +25,11 @@ async function empty() {
   ends.push(database.remove, () => database.sql.close())
   return database
 }
+
+test('every migration runs', () => {
+  const files = globSync('*.ts', { cwd: new URL('../../server/src/database/migrations', import.meta.url) })
+  expect(Object.keys(migrations)).toEqual(files.map((file) => file.replace('.ts', '')).sort())
+})
 
 /** A database as a released version left it. */
 async function left({ sqlite, postgres, rows }: Released) {

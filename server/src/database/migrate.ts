@@ -16,6 +16,7 @@ import * as payoutProcesses from './migrations/0012-payout-processes.ts'
 import * as customers from './migrations/0013-customers.ts'
 import * as payoutHolds from './migrations/0014-payout-holds.ts'
 import * as siteDomains from './migrations/0015-site-domains.ts'
+import * as partialCustomerIndexes from './migrations/0016-partial-customer-indexes.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
@@ -35,6 +36,7 @@ export const migrations: Record<string, Migration> = {
   '0013-customers': customers,
   '0014-payout-holds': payoutHolds,
   '0015-site-domains': siteDomains,
+  '0016-partial-customer-indexes': partialCustomerIndexes,
 }
 
 /**

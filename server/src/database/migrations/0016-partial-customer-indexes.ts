@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Most customers are bound to nobody and have no id of the caller, so they need no place in the indexes that find such ones. */
+/** Most customers have no affiliate and no customer ID: the indexes that find customers by one leave them out. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const newestFirst = ['createdAt desc', 'id desc']
   const indexes = {
