@@ -90,6 +90,8 @@ describe('400 names the field', () => {
     ['POST', 'cancellations?colour=red&dryRum=1', 'dryRum'],
     ['DELETE', 'affiliates?id=aff_x&-ID=aff_y', undefined],
     ['POST', 'payouts?dryRun=1', 'dryRun'],
+    ['POST', 'payouts?dryRun[]=1', 'dryRun'],
+    ['POST', 'refunds?dryRun[0]=1', 'dryRun'],
     ['PATCH', 'payouts?id=pay_x&action=pay&dryrun=1', 'dryRun'],
     ['DELETE', 'refunds?externalOrderId=1&externalRefundId=2&dryRun=1', 'dryRun'],
   ])('%s %s with a misspelled or misplaced parameter names it', async ([method, address, field], { server }) => {

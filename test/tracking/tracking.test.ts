@@ -10,6 +10,7 @@ import { test } from '../support/test.ts'
 
 const ORIGIN = 'https://shop.example'
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
+const OWN_ID = '0b1f4a3e-1111-4222-8333-444455556666'
 const BOTS = [
   'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
   'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)',
@@ -51,14 +52,26 @@ describe('a click that a page reports', () => {
   test('202 keeps the page’s own click id, and any content type, so that browsers ask no permission', async ({
     server,
   }) => {
-    const raw = JSON.stringify({ ref: nisa.slug, clickId: 'own-1' })
+    const raw = JSON.stringify({ ref: nisa.slug, clickId: OWN_ID })
     const reply = await report(server, 'click', undefined, { raw, headers: { 'Content-Type': 'text/plain' } })
-    expect([reply.status, reply.body]).toEqual([202, { id: 'own-1' }])
+    expect([reply.status, reply.body]).toEqual([202, { id: OWN_ID }])
+  })
+
+  test('202 for an id that is reported again, which keeps its time and its affiliate', async ({ server, client }) => {
+    const clickId = crypto.randomUUID()
+    await report(server, 'click', { ref: nisa.slug, clickId })
+    const before = clicks(server)
+    server.clock.advance(20 * 86_400_000)
+    expect((await report(server, 'click', { ref: nisa.slug, clickId })).body).toEqual({ id: clickId })
+    expect(clicks(server)).toBe(before)
+    const other = await client.affiliates.create({ email: 'eve@example.com', name: 'Eve' })
+    const { body } = await report(server, 'click', { ref: other.slug, clickId })
+    expect(body.id).toMatch(/^jrn_/)
   })
 
   test('202 without an id, and nothing stored, for an unknown affiliate and for bots', async ({ server }) => {
     const before = clicks(server)
-    const unknown = await report(server, 'click', { ref: 'nobody', clickId: 'own-2' })
+    const unknown = await report(server, 'click', { ref: 'nobody', clickId: crypto.randomUUID() })
     expect([unknown.status, unknown.body]).toEqual([202, { id: null }])
     for (const bot of BOTS) {
       const { status, body } = await report(server, 'click', { ref: nisa.slug }, { headers: { 'User-Agent': bot } })
@@ -73,6 +86,11 @@ describe('a click that a page reports', () => {
     ['occurredAt', { ref: 'x', occurredAt: '2026-01-01' }],
     ['amountCents', { ref: 'x', amountCents: 100 }],
     ['ref', {}],
+    ['ref', { clickId: OWN_ID }],
+    // Whoever guesses the ID of a customer's click or session would take over the order.
+    ['clickId', { ref: 'x', clickId: '1002' }],
+    ['clickId', { ref: 'x', clickId: 'user_7' }],
+    ['sessionId', { ref: 'x', sessionId: 's-9' }],
   ] as const)('400 for %s', async ([field, body], { server }) => {
     const before = clicks(server)
     const reply = await report(server, 'click', body)
@@ -144,6 +162,7 @@ describe('an affiliate link', () => {
       await follow(server, 'nobody'),
       await follow(server, nisa.slug, '?path=/x%3Freferral_click_id=forged', { 'Sec-Purpose': 'prefetch;prerender' }),
       await follow(server, nisa.slug, '', {}, 'HEAD'),
+      await follow(server, nisa.slug, '', { 'Sec-Fetch-Dest': 'image' }),
       ...(await Promise.all(BOTS.map((bot) => follow(server, nisa.slug, '', { 'User-Agent': bot })))),
     ]
     for (const { status, headers } of silent) {

@@ -3537,15 +3537,15 @@ export interface components {
              */
             occurredAt?: string | null;
         };
-        /** @description A click that a page reports. One of `ref`, `affiliateCode`, `affiliateId` and `clickId` is required. */
+        /** @description A click that a page reports. One of `ref`, `affiliateCode` and `affiliateId` is required. It has no `sessionId`, because whoever guesses one would take over the order. */
         SiteClick: {
             /** @constant */
             type?: "click";
             ref?: string | null;
             affiliateCode?: string | null;
             affiliateId?: string | null;
+            /** @description Your own ID, which nobody can guess before the order. A repeated one keeps its first time. */
             clickId?: string | null;
-            sessionId?: string | null;
             url?: string | null;
             landingPage?: string | null;
             referrerUrl?: string | null;
@@ -3562,8 +3562,6 @@ export interface components {
             affiliateCode: string;
         } | {
             affiliateId: string;
-        } | {
-            clickId: string;
         });
         /** @description A page view that a page reports. */
         SiteView: {

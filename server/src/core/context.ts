@@ -122,7 +122,7 @@ export type StoreContext = AuthenticatedContext
 /** A request of a page of the shop, without a credential. */
 export interface SiteContext extends AuthenticatedContext {
   /** Whether a click counts: not that of a bot, a prefetch or a HEAD request, or one above the limits. */
-  isCounted: boolean
+  isCounted: () => Promise<boolean>
 }
 
 /** A request of a user of the shop, with an owner token or a session. */

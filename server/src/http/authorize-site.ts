@@ -16,7 +16,7 @@ const BOT = /(?<!cu)bot|crawl|spider|slurp|mediapartners|inspectiontool|facebook
 
 /**
  * Authorizes a request of a page or a visitor of a shop. Checks, in this order: kill switch, limit by address, domains,
- * suspension, plan, the shop's switch, origin of a report, limit by shop.
+ * suspension, plan, the shop's switch, origin of a report. The limit by shop counts what is recorded.
  *
  * @throws ApiError 403, 404, 429 or 503.
  */
@@ -41,7 +41,7 @@ export async function authorizeSite(
   if (isReport) request.allowedOrigin = c.req.header('Origin')
   const { requestId, traceparent } = request
   const limit = () => limiter.consume(`site-shop:${shop.id}`, STORE_LIMIT_FACTOR * requirePlan({ shop }))
-  const isCounted = site !== 'script' && !isAutomatic(c) && (await isWithinLimits(server, { request, isReport, limit }))
+  const isCounted = async () => !isAutomatic(c) && isWithinLimits(server, { request, isReport, limit })
   return {
     ...deps,
     ...clockOf(deps, shop),
@@ -89,8 +89,9 @@ function requireOrigin(shop: ShopRow, c: HonoContext): void {
     )
 }
 
-/** Whether no person follows: a bot that says so, a HEAD request, or a browser that loads the page before it is asked to. */
+/** Whether the request is automated: a bot, a HEAD request, a prefetch, or a link that a page loads as an image or a frame. */
 const isAutomatic = (c: HonoContext): boolean =>
   c.req.method === 'HEAD' ||
+  !['document', 'empty'].includes(c.req.header('Sec-Fetch-Dest') ?? 'empty') ||
   BOT.test(c.req.header('User-Agent') ?? '') ||
   ['Sec-Purpose', 'Purpose', 'X-Moz'].some((name) => /prefetch|preview|prerender/i.test(c.req.header(name) ?? ''))

@@ -25,8 +25,10 @@ function readQuery({ method, queryParameters: parameters }: Operation, search: U
     const selection = selectionOf({
       properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
     })
-    for (const name of search.keys()) {
-      if (name in query) continue
+    for (const key of search.keys()) {
+      // Some serializers write `dryRun[]=1`.
+      const name = key.replace(/\[\d*\]$/, '')
+      if (key in query) continue
       rejectMisspelled(`.${name}`, name, selection, 'parameter')
       rejectDryRun(name, 'parameter')
     }

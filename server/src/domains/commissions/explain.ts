@@ -56,7 +56,8 @@ export async function explainToKey(ctx: Context, id: string): Promise<OrderExpla
   const { row, facts, decision } = await readOrder(ctx, orderId)
   const candidates = decision.candidates.map((candidate) => ({
     ...candidate,
-    value: ANONYMOUS[candidate.source] ?? candidate.value,
+    // Some shops send an address as a code or a click ID.
+    value: candidate.value.includes('@') ? ANONYMOUS.customerEmail! : (ANONYMOUS[candidate.source] ?? candidate.value),
   }))
   return explainDecision(ctx, row, { facts, decision: { ...decision, candidates } })
 }

@@ -1,7 +1,9 @@
 /**
- * The script of the pages of a shop. A visit is a session of the tab, so a reload is none. Without a cookie the click's id is
- * kept at once, because the visitor may leave before the response; one that is there stays until the server knows the
- * affiliate, so that an unknown `ref` takes nothing away. Without storage in the browser, it does nothing.
+ * The script of a shop's pages. A visit is a session of the tab, so a reload is none. Without a cookie the click's ID is kept
+ * at once, because the visitor may leave before the response; a cookie that is there stays until the server knows the
+ * affiliate, so that an unknown `ref` takes nothing away. A click that could not be sent is sent by the next page. The ID of a
+ * link leaves the address bar: visitors of an address that was copied from it are visitors of their own. Without storage in
+ * the browser, the script does nothing.
  */
 export const trackingScript = (days: number): string => `(() => {
 const { src, dataset } = document.currentScript
@@ -9,25 +11,38 @@ const query = new URLSearchParams(location.search)
 const page = location.origin + location.pathname
 const clickId = () => /(?:^|; )referral_click=([\\w-]+)/.exec(document.cookie)?.[1]
 const keep = (id, age = ${days * 86_400}) => { document.cookie = 'referral_click=' + id + '; Max-Age=' + age + '; Path=/; Secure; SameSite=Lax' }
-const send = (kind, body) => fetch(src.replace(/\\.js.*/, '/' + kind), { method: 'POST', body: JSON.stringify(body), keepalive: true, credentials: 'omit' }).then((reply) => reply.json()).catch(() => ({}))
+const send = (kind, body) => fetch(src.replace(/\\.js(\\?.*)?$/, '/' + kind), { method: 'POST', body, keepalive: true, credentials: 'omit' }).then((reply) => reply.status > 428 ? null : reply.json()).catch(() => null)
 const start = async () => {
-  const ref = query.get(dataset.param) || query.get('ref') || query.get('via')
+  const store = sessionStorage
+  const ref = (query.get(dataset.param || 'ref') || query.get('ref') || query.get('via'))?.slice(0, 255)
   const given = query.get('referral_click_id')
-  const visit = given || ref
-  if (visit && sessionStorage.referral_visit !== visit) {
-    sessionStorage.referral_visit = visit
-    const known = clickId()
-    const id = given || crypto.randomUUID()
-    if (given || !known) keep(id)
-    if (!given) {
+  const valid = /^[\\w-]+$/.test(given) && given
+  const visit = valid || ref
+  if (given !== null) {
+    const url = new URL(location)
+    url.searchParams.delete('referral_click_id')
+    history.replaceState(history.state, '', url)
+  }
+  if (visit && store.referral_visit !== visit) {
+    store.referral_visit = visit
+    const id = valid || crypto.randomUUID()
+    if (valid || !clickId()) keep(id)
+    if (!valid) {
       const click = { ref, clickId: id, landingPage: page, referrerUrl: document.referrer }
       for (const name of ['Source', 'Medium', 'Campaign', 'Term', 'Content']) click['utm' + name] = query.get('utm_' + name.toLowerCase())?.slice(0, 255)
-      const reply = await send('click', click)
-      if (reply.id) keep(reply.id)
-      else if (!known) keep('', 0)
+      store.referral_click = JSON.stringify(click)
     }
   }
-  if ('views' in dataset) send('view', { url: page, clickId: clickId() })
+  const click = store.referral_click
+  if (click) {
+    const reply = await send('click', click)
+    if (reply) {
+      store.removeItem('referral_click')
+      if (reply.id) keep(reply.id)
+      else if (click.includes(clickId())) keep('', 0)
+    }
+  }
+  if ('views' in dataset) send('view', JSON.stringify({ url: page, clickId: clickId() }))
 }
 let started
 const consent = () => { started ||= start().catch(() => {}) }

@@ -15,10 +15,14 @@ export async function readScript(ctx: SiteContext): Promise<{ script: string; ta
   return { script, tag: `"${createHash('sha256').update(script).digest('hex').slice(0, 16)}"` }
 }
 
-/** Records a click that a page reports, unless it names no affiliate. */
+/**
+ * Records a click that a page reports, unless it names no affiliate. A click ID that is reported again keeps its time: its
+ * window is not the visitor's to extend.
+ */
 export async function recordClick(ctx: SiteContext, body: Schemas['SiteClick']): Promise<Schemas['SiteReply']> {
-  const { affiliate } = await findReferences(ctx.db.read, ctx.shop.id, body)
-  return affiliate ? record(ctx, { ...body, type: 'click' }) : { id: null }
+  const { affiliate, owner, sentId } = await findReferences(ctx.db.read, ctx.shop.id, body)
+  if (!affiliate) return { id: null }
+  return affiliate.affiliateId === owner ? { id: sentId } : record(ctx, { ...body, type: 'click' })
 }
 
 /** Records a page view that a page reports. */
@@ -29,7 +33,7 @@ async function record(
   ctx: SiteContext,
   body: Schemas['ClickEvent'] | Schemas['PageViewEvent'],
 ): Promise<Schemas['SiteReply']> {
-  if (!ctx.isCounted) return { id: null }
+  if (!(await ctx.isCounted())) return { id: null }
   return mutate(ctx, async (trx) => {
     const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt: nowIso(ctx) })
     return { result: { id: body.type === 'click' ? clickId : id }, audit: null }
