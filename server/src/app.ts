@@ -76,7 +76,7 @@ const compression = compress({
   contentTypeFilter: (type) => COMPRESSIBLE_CONTENT_TYPE_REGEX.test(type) || type.startsWith('application/yaml'),
 })
 
-/** For the operations that serve a page and a script. Others answer with little, and do not pay for the middleware. */
+/** For the operations that serve a page or a script. Other responses are small and skip compression. */
 const compressed =
   (serve: (c: HonoContext<Env>) => Promise<Response>) =>
   async (c: HonoContext<Env>): Promise<Response> => {

@@ -70,7 +70,6 @@ function headersOf(op: DocumentedOperation): fc.Arbitrary<Record<string, string>
         'Idempotency-Key': op.parameters.some(({ name }) => name === 'Idempotency-Key') ? key : headerText,
         'X-Request-Id': headerText,
         'Content-Type': fc.constantFrom('application/json', 'text/plain', 'multipart/form-data; boundary=x', ';;;'),
-        'Last-Event-ID': headerText,
         Cookie: headerText.map((text) => `referral_session=${text}`),
         'X-CSRF-Token': headerText,
         'X-Forwarded-For': headerText,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Reader, Transaction } from '../database/database.ts'
 import { preparedWrite } from '../database/prepared.ts'
 import type { AuditRow } from '../database/tables.ts'
-import { type Cost, defineList, MAX_INLINE_ROWS } from './lists.ts'
+import { defineList, MAX_INLINE_ROWS, type ReadCost } from './lists.ts'
 import { type PageQuery, pageOf, toPage } from './pagination.ts'
 
 /**
@@ -160,7 +160,7 @@ export const listAuditedShopIds = async (db: Reader): Promise<string[]> =>
 export const listChain = (db: Reader, shopId: string, afterSeq: number, limit: number): Promise<AuditRow[]> =>
   audits(db, shopId).where('seq', '>', afterSeq).orderBy('seq').limit(limit).execute()
 
-const allRows: Cost = async (db, shopId) => (await countAudits(db, shopId)) > MAX_INLINE_ROWS
+const allRows: ReadCost = async (db, shopId) => (await countAudits(db, shopId)) > MAX_INLINE_ROWS
 
 export const auditList = defineList(import.meta.url, 'auditList', {
   read: listAudits,

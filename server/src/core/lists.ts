@@ -10,19 +10,19 @@ export const MAX_INLINE_ROWS = 5000
  * The rows that a query reads one by one: their number, or whether the shop has so many that a page does not wait for them.
  * Undefined when an index finds the rows of the page.
  */
-export type Cost = number | ((db: Reader, shopId: string) => Promise<boolean>) | undefined
+export type ReadCost = number | ((db: Reader, shopId: string) => Promise<boolean>) | undefined
 
 /** A report of a shop. */
 export type ShopReport<Query, Result> = Report<{ shopId: string; query: Query }, Result>
 
 /** What knows the cost of a query. */
-interface Costed<Filter> {
+interface HasCost<Filter> {
   name: string
-  cost: (query: Filter) => Cost
+  cost: (query: Filter) => ReadCost
 }
 
 /** A list of a shop, which knows which of its queries are expensive. */
-export interface List<Query, Result, Filter = Query> extends ShopReport<Query, Result>, Costed<Filter> {}
+export interface List<Query, Result, Filter = Query> extends ShopReport<Query, Result>, HasCost<Filter> {}
 
 /**
  * Declares a list. The report thread imports the module and finds the list by the name of its export.
@@ -39,7 +39,7 @@ export const defineList = <Query extends Filter, Result, Filter>(
   {
     read,
     cost,
-  }: { read: (db: Reader, shopId: string, query: Query) => Promise<Result>; cost: (query: Filter) => Cost },
+  }: { read: (db: Reader, shopId: string, query: Query) => Promise<Result>; cost: (query: Filter) => ReadCost },
 ): List<Query, Result, Filter> => ({
   ...defineReport(module, name, (db, input: { shopId: string; query: Query }) => read(db, input.shopId, input.query)),
   cost,
@@ -49,17 +49,17 @@ export const defineList = <Query extends Filter, Result, Filter>(
 export interface ListReader<Query, Result> {
   (ctx: OwnerContext, query: Query): Promise<Result>
   listName: string
-  cost(query: NoInfer<Query>): Cost
+  cost(query: NoInfer<Query>): ReadCost
 }
 
-export const readerOf = <Filter, Read extends (ctx: never, query: never) => Promise<unknown>>(
-  { name: listName, cost }: Costed<Filter>,
+export const defineReader = <Filter, Read extends (ctx: never, query: never) => Promise<unknown>>(
+  { name: listName, cost }: HasCost<Filter>,
   read: Read,
 ) => Object.assign(read, { listName, cost })
 
 /** All rows of a list with a stored count. */
 export const rowsOf =
-  (filter: CountFilter): Cost =>
+  (filter: CountFilter): ReadCost =>
   async (db, shopId) =>
     (await countRows(db, shopId, filter)) > MAX_INLINE_ROWS
 
@@ -74,7 +74,7 @@ export const isDeep = ({ page, limit }: PageQuery): boolean => (page - 1) * limi
  */
 export async function readFrom<Query, Result>(
   ctx: Context,
-  source: ShopReport<Query, Result> & Partial<Costed<Query>>,
+  source: ShopReport<Query, Result> & Partial<HasCost<Query>>,
   query: Query,
   timeoutMs?: number,
 ): Promise<Result> {

@@ -18,7 +18,7 @@ export interface WebhookEvent {
 /** The events of a change. */
 export interface WebhookEvents {
   events: WebhookEvent[]
-  /** More extended events, read only if somebody asks for extended events. */
+  /** Loaded only if a subscription includes extended events. */
   extendedEvents?: (() => Promise<WebhookEvent[]>) | undefined
   /** As read in the transaction; read again if missing. */
   receivers?: SubscriptionFilter[]

@@ -108,7 +108,7 @@ const queryOf = ({ values: { action, actor }, period }: ListFilter) => ({
   ...(actor && { actor }),
 })
 
-/** Views are shown when they are asked for, and when an action is, which may be one. */
+/** Includes the records of views if requested, or when filtering by action. */
 const showsEverything = (query: URLSearchParams): boolean =>
   query.get('view') === 'all' || Boolean(field(query, 'action'))
 

@@ -19,7 +19,7 @@ export interface FileRows<Row, Next> {
 /**
  * A list as CSV, written as it is read, so that its length needs no memory.
  *
- * @param file Its columns are read for some rows at a time: they have names of what these show.
+ * @param file Its columns are built once per page of rows, because they look up names for the rows.
  * @param read The first rows are read before the response starts, so that an invalid filter is shown as an error.
  */
 export async function listFile<Row, Next>(

@@ -196,7 +196,7 @@ export interface AffiliateFilter {
   matches: FoundAffiliate[]
   /** It is still being searched, and nothing matches before that. */
   isSearching: boolean
-  /** The one that it means. Without exactly one, the id of none. */
+  /** The matching affiliate's ID; an ID that no affiliate has unless exactly one matches. */
   affiliateId: string | undefined
 }
 

@@ -32,7 +32,7 @@ const OUTCOMES: Outcome[] = [
 const ORDERS_AT_ONCE = 50
 
 /** Every reported order, newest first, whether somebody earns on it or not. The first field opens an order. */
-export const orderPage = (request: PageRequest): ListPage<ReportedOrder> => ({
+export const orderListPage = (request: PageRequest): ListPage<ReportedOrder> => ({
   path: PATH,
   title: 'Orders',
   lead: 'Every order that was reported, with or without a commission. Open an order to see the decision and its reasons.',

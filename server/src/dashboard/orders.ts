@@ -9,7 +9,7 @@ import { count, money, rateText, time, UNDONE } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { downloadList, showList } from './list-page.ts'
 import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
-import { orderPage } from './order-list.ts'
+import { orderListPage } from './order-list.ts'
 import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, nameOf as nameText } from './status.ts'
 import {
@@ -33,7 +33,7 @@ export const orderRoutes: Route[] = [
     path: '/orders.csv',
     roles: ALL_ROLES,
     audit: 'orders.exported',
-    show: (request) => downloadList(request, orderPage(request)),
+    show: (request) => downloadList(request, orderListPage(request)),
   },
   { path: '/orders/refund', ...rolesAndAuditOf('refundCommission'), act: refundOrder, page: show },
   { path: '/orders/move', ...rolesAndAuditOf('cancelCommission'), act: moveOrder, page: show },
@@ -41,7 +41,7 @@ export const orderRoutes: Route[] = [
 
 async function show(request: PageRequest): Promise<View> {
   const text = field(request.query, 'id')
-  return text ? await showOrder(request, text) : showList(request, orderPage(request))
+  return text ? await showOrder(request, text) : showList(request, orderListPage(request))
 }
 
 async function showOrder(request: PageRequest, text: string): Promise<View> {

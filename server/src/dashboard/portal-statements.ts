@@ -1,6 +1,6 @@
 import { notFound } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
-import type { Cost } from '../core/lists.ts'
+import type { ReadCost } from '../core/lists.ts'
 import { toPage } from '../core/pagination.ts'
 import { localDate } from '../core/time-zone.ts'
 import type { OpenedPortal } from '../domains/affiliates/portal-link.ts'
@@ -20,7 +20,7 @@ export const STATEMENTS_PATH = '/affiliate/statements'
 export interface PortalRequest extends OpenedPortal {
   query: URLSearchParams
   /** Of reading the affiliate's commissions. */
-  cost: Cost
+  cost: ReadCost
 }
 
 const MONTHS = 12

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
-import { type Cost, type ListReader, MAX_INLINE_ROWS } from '../core/lists.ts'
+import { type ListReader, MAX_INLINE_ROWS, type ReadCost } from '../core/lists.ts'
 import type { Database } from '../database/database.ts'
 import { StorageError } from '../database/storage-error.ts'
 import { time } from './format.ts'
@@ -11,14 +11,14 @@ import type { PageRequest } from './route.ts'
 /** Figures of a large shop are fresh for a minute: they can be the sums of a million commissions. */
 const FRESH_MS = 60_000
 /** Reading them takes at most a twentieth of the time of the report thread, which other shops need. */
-const MIN_PAUSE = 20
+const PAUSE_FACTOR = 20
 /** Older figures are still shown while they are read again. */
 const MAX_STALE_MS = 3_600_000
 /** How long a page waits for figures that are not kept. Then it opens without them, and again when they are read. */
 const WAIT_MS = 10
 const RELOAD_MS = 1500
 const MAX_KEPT = 200
-/** Of one shop at a time; other pages start theirs when they are opened again. Pages that were left would fill the queue of reports. */
+/** Concurrent reads per shop, so that pages that were left do not fill the report queue. Others start when their page reloads. */
 const MAX_READINGS = 8
 
 interface Entry {
@@ -43,7 +43,7 @@ interface Figures<T, Own extends Context> {
   /** Cache key; must contain everything the value depends on. */
   key: readonly unknown[]
   /** What reading them costs, as the list knows it. A page waits unless these are many rows. */
-  cost: Cost
+  cost: ReadCost
   /** Must use the given context, which routes long reports to a separate thread. */
   read: (ctx: Own) => Promise<T>
   /** Whether the value survives a change by its user. */
@@ -62,7 +62,7 @@ export async function readForPage<T, Own extends Context>(ctx: Own, figures: Fig
   delete entry.rejection
   if (rejection) throw rejection
   const age = Math.abs(ctx.now() - entry.readAt)
-  if (age > Math.max(FRESH_MS, MIN_PAUSE * entry.tookMs) && readingsOf(ctx) < MAX_READINGS)
+  if (age > Math.max(FRESH_MS, PAUSE_FACTOR * entry.tookMs) && readingsOf(ctx) < MAX_READINGS)
     entry.reading ??= readAgain(ctx, entry, read)
   if ('value' in entry && age <= MAX_STALE_MS)
     return { value: entry.value as T, readAt: new Date(entry.readAt).toISOString() }
@@ -74,7 +74,7 @@ export async function readForPage<T, Own extends Context>(ctx: Own, figures: Fig
   return { value: value as T | undefined, readAt: null }
 }
 
-const isMany = async ({ db, shop }: Context, cost: Cost): Promise<boolean> =>
+const isMany = async ({ db, shop }: Context, cost: ReadCost): Promise<boolean> =>
   typeof cost === 'function' ? cost(db.read, shop.id) : (cost ?? 0) > MAX_INLINE_ROWS
 
 /** The queue of reports may be full, or one may have been interrupted. Another request reads again. */

@@ -85,7 +85,7 @@ async function createLink({ ctx, params, origin }: PageRequest) {
   return { to: PATH, flash: { text, secret: { name: 'Sign-in link', value: origin + path } } }
 }
 
-/** @throws ApiError 400 for the own user: nobody could undo it. */
+/** @throws ApiError 400 when owners target themselves, because they could lock everyone out. */
 function requireOther({ ctx, params }: PageRequest): string {
   if (params.id === ctx.user.id) throw invalidBody('You cannot do this to yourself. Ask another owner.')
   return params.id ?? ''

@@ -15,7 +15,7 @@ export interface SubscriptionRow {
   extendedEvents: 0 | 1
   /** When the first delivery failed after the last successful one; null with the policy `none`. */
   failingSince: string | null
-  /** Since when the subscription receives nothing, because its receiver returned 410 or failed for too long. */
+  /** When the subscription was disabled, because its receiver returned 410 or failed for too long. */
   disabledAt: string | null
   disabledReason: 'gone' | 'failing' | null
   createdAt: string

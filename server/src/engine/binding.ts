@@ -3,8 +3,8 @@ import { goodsOf } from './commission.ts'
 import { isSelfReferral } from './decide.ts'
 import type { AffiliateFact, EvidenceKind, Facts, ReasonCode } from './facts.ts'
 
-/** Whom a sign-up is bound to, and why, or why to nobody. */
-export interface Binding {
+/** The affiliate a sign-up is bound to, if any, and the reason. */
+export interface BindingDecision {
   affiliateId: string | null
   method: EvidenceKind | null
   confidence: number
@@ -18,11 +18,11 @@ type BindingRestriction = 'AFFILIATE_ARCHIVED' | 'AFFILIATE_REJECTED' | 'SELF_RE
  *
  * @param facts those of an order without a customer and goods
  */
-export function decideBinding(facts: Facts, customerEmail: string | null): Binding {
+export function decideBinding(facts: Facts, customerEmail: string | null): BindingDecision {
   const { winner, reasonCode } = attribute(facts, goodsOf(facts.order))
   const affiliate = affiliateOf(facts, winner?.affiliateId ?? null)
   if (!winner || !affiliate) return { ...NOBODY, reasonCode }
-  const restriction = restrictionOf(affiliate, customerEmail)
+  const restriction = bindingRestrictionOf(affiliate, customerEmail)
   if (restriction) return { ...NOBODY, reasonCode: restriction }
   return { affiliateId: affiliate.id, method: winner.kind, confidence: winner.confidence, reasonCode }
 }
@@ -30,7 +30,7 @@ export function decideBinding(facts: Facts, customerEmail: string | null): Bindi
 const NOBODY = { affiliateId: null, method: null, confidence: 0 }
 
 /** An affiliate who awaits approval is bound: the orders are restricted until then. */
-function restrictionOf({ archived, status, email }: AffiliateFact, customerEmail: string | null) {
+function bindingRestrictionOf({ archived, status, email }: AffiliateFact, customerEmail: string | null) {
   if (archived) return 'AFFILIATE_ARCHIVED'
   if (status === 'REJECTED') return 'AFFILIATE_REJECTED'
   return isSelfReferral(customerEmail, email) ? 'SELF_REFERRAL' : undefined

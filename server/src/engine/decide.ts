@@ -34,16 +34,19 @@ export function decide(facts: Facts): Decision {
   const baseCents = baseOf(goods, scope)
   const { currency: shop = facts.order.currency } = facts.settings
   const terms = program && matchTerms(facts, program, { affiliate, subtotalCents: goods.subtotal })
-  const paying = program && { ...program, ...terms?.rate }
-  const { currency, groups } = resolveCurrency(paying ? rateGroups(paying, facts.order.lines, goods, scope) : [], {
-    order: facts.order.currency,
-    shop,
-  })
+  const effectiveProgram = program && { ...program, ...terms?.rate }
+  const { currency, groups } = resolveCurrency(
+    effectiveProgram ? rateGroups(effectiveProgram, facts.order.lines, goods, scope) : [],
+    {
+      order: facts.order.currency,
+      shop,
+    },
+  )
   const restriction = restrictionOf({ order: facts.order, affiliate, program, terms, baseCents, groups })
   return {
     ...unattributed(attributed, goods),
     attribution: attributionOf(attributed.winner),
-    ...programFields(paying),
+    ...programFields(effectiveProgram),
     baseCents,
     ...(facts.settings.currency !== undefined && { currency }),
     ...(program && restriction === null
@@ -127,7 +130,9 @@ export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
   if (program === null) return 'PROGRAM_MISSING'
   const buyer = [order.customerEmail, ...(order.otherEmails ?? [])]
   if (buyer.some((email) => isSelfReferral(email, affiliate.email))) return 'SELF_REFERRAL'
-  return geoRestriction(program.geoRule, order.shipping) ?? (input.terms?.isUnmet ? 'TERMS_NOT_MET' : zeroBase(input))
+  return (
+    geoRestriction(program.geoRule, order.shipping) ?? (input.terms?.paysNothing ? 'TERMS_NOT_MET' : zeroBase(input))
+  )
 }
 
 /** Whether a buyer's address is of the affiliate's mailbox. */

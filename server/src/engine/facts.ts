@@ -132,7 +132,7 @@ export interface TermsRule {
 /** One version of a program's terms. */
 export interface TermsFact {
   version: number
-  /** In force from here until the next version. */
+  /** Effective from this time until the next version. */
   createdAt: string
   /** Of the rates of the rules. */
   commissionType: CommissionType

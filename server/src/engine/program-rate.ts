@@ -19,7 +19,7 @@ export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'TO
 
 /**
  * Converts the input field `commissionPercent`: a percentage to basis points or, for the flat types, units of the shop's
- * currency to its minor unit. A value that is not whole then is rejected: nobody is paid at a rate that was not sent.
+ * currency to its minor unit. A value with too many decimals is rejected instead of rounded.
  *
  * @param digits Of the minor unit of the shop's currency: 2 for USD, 0 for JPY.
  */

@@ -18,18 +18,18 @@ export interface MatchedTerms {
   /** Of the rule that matches; null for the program's. */
   rate: Rate | null
   /** The rule that matches earns nothing. */
-  isUnmet: boolean
+  paysNothing: boolean
   maxCommissionCents: number | undefined
 }
 
 /** The values that conditions compare. */
-interface Winner {
+interface RuleInput {
   affiliate: AffiliateFact
   subtotalCents: number
 }
 
 /** Decides by the version of the terms that counts and its first rule that matches; null without terms. */
-export function matchTerms(facts: Facts, program: ProgramFact, winner: Winner): MatchedTerms | null {
+export function matchTerms(facts: Facts, program: ProgramFact, winner: RuleInput): MatchedTerms | null {
   const terms = termsInForce(facts, program)
   if (!terms) return null
   const index = terms.rules.findIndex((rule) => unmetCondition(facts, terms, { rule, ...winner }) === null)
@@ -43,7 +43,7 @@ export function matchTerms(facts: Facts, program: ProgramFact, winner: Winner): 
   return {
     decided,
     rate: rule && rule.rate !== null ? { commissionType: terms.commissionType, rate: rule.rate } : null,
-    isUnmet: rule?.rate === null,
+    paysNothing: rule?.rate === null,
     maxCommissionCents: isInShopCurrency ? rule?.maxCommissionCents : undefined,
   }
 }
@@ -70,7 +70,7 @@ export type Unmet = keyof TermsCondition | 'currency'
 export function unmetCondition(
   facts: Facts,
   terms: TermsFact,
-  { rule, affiliate, subtotalCents }: Winner & { rule: TermsRule },
+  { rule, affiliate, subtotalCents }: RuleInput & { rule: TermsRule },
 ): Unmet | null {
   const { order, settings, customer } = facts
   const { when } = rule

@@ -148,7 +148,7 @@ const SINGLE_HEADERS = new Set([
   'authorization',
   'idempotency-key',
   'x-csrf-token',
-  'last-event-id',
+  'stripe-signature',
   'origin',
   'sec-fetch-site',
 ])

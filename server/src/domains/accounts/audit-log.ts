@@ -13,7 +13,7 @@ import {
 } from '../../core/audit.ts'
 import type { Context, Deps, Operator } from '../../core/context.ts'
 import { INSTALLATION } from '../../core/installation.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, readFrom } from '../../core/lists.ts'
 import { mapPage } from '../../core/pagination.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
 import type { AuditRow } from '../../database/tables.ts'
@@ -33,7 +33,7 @@ const BATCH_SIZE = 1000
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export const list = readerOf(
+export const list = defineReader(
   auditList,
   async (ctx: Context, query: Query<'listAudit'> & Pick<AuditFilter, 'beforeSeq' | 'isUncounted'>) => {
     const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
@@ -55,7 +55,7 @@ export interface ChangeList {
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export const listChanges = readerOf(changeList, async (ctx: Context, query: ChangeFilter): Promise<ChangeList> => {
+export const listChanges = defineReader(changeList, async (ctx: Context, query: ChangeFilter): Promise<ChangeList> => {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const filter = { ...query, ...bounds, limit: query.limit + 1 }
   const { rows, isComplete } = await readFrom(ctx, changeList, filter)

@@ -9,7 +9,7 @@ import {
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, type KeyContext, nowIso } from '../../core/context.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, readFrom } from '../../core/lists.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
 import { mapPage, readCursor, type Uncounted } from '../../core/pagination.ts'
@@ -35,7 +35,7 @@ export interface PageFilter {
 }
 
 /** Lists affiliates that are not archived, or those that are. */
-export const list = readerOf(
+export const list = defineReader(
   affiliateList,
   async (ctx: Context & Pick<KeyContext, 'affiliateId'>, query: Query<'listAffiliates'> & Uncounted & PageFilter) => {
     const start = await readCursor(ctx, 'affiliates', query)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Cost, defineList, isDeep, MAX_INLINE_ROWS, rowsOf } from '../../core/lists.ts'
+import { defineList, isDeep, MAX_INLINE_ROWS, type ReadCost, rowsOf } from '../../core/lists.ts'
 import { countOf, likePattern, type PageQuery, pageOf, toPage, type Uncounted } from '../../core/pagination.ts'
 import { countRows, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
 import { searchable } from '../../core/searchable.ts'
@@ -172,7 +172,7 @@ export const updateAffiliateIfUnchanged = (
 ): Promise<boolean> => updateIfUnchanged(trx, shopId, 'affiliates', { row, changes })
 
 /** A text and a figure are compared with every affiliate. */
-const costOf = (query: AffiliateFilter & PageQuery): Cost => {
+const costOf = (query: AffiliateFilter & PageQuery): ReadCost => {
   if (query.isArchived) return (db, shopId) => hasMoreIneligibleThan(db, shopId, MAX_INLINE_ROWS)
   const { by = 'joined' } = query.sort ?? {}
   return query.q || isDeep(query) || by !== 'joined' ? rowsOf({ list: 'affiliates' }) : undefined

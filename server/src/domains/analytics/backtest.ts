@@ -14,7 +14,7 @@ import { patchRate, type RateError, rateFromInput } from '../../engine/program-r
 import { parseFacts } from '../../engine/stored-facts.ts'
 import { precedenceOf } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
-import { listOrders } from '../ledger/orders.ts'
+import { readOrdersForBacktest } from '../ledger/orders.ts'
 import { withCounts, withCustomer } from '../ledger/terms-facts.ts'
 import { rateError } from '../programs/programs.ts'
 import { findProgram } from '../programs/queries.ts'
@@ -96,7 +96,7 @@ export const backtestReport = defineReport(
     let truncated = false
     try {
       do {
-        const rows = await listOrders(db, shopId, { ...bounds, after }, PAGE_SIZE)
+        const rows = await readOrdersForBacktest(db, shopId, { ...bounds, after }, PAGE_SIZE)
         for (const row of rows) await compare(ledger, row, change)
         after = rows.length === PAGE_SIZE ? rows.at(-1) : undefined
         truncated = after !== undefined && ledger.orders >= MAX_ORDERS

@@ -1,5 +1,5 @@
 import type { Context } from '../../core/context.ts'
-import { type Cost, MAX_INLINE_ROWS, readFrom } from '../../core/lists.ts'
+import { MAX_INLINE_ROWS, type ReadCost, readFrom } from '../../core/lists.ts'
 import { countRows } from '../../core/queries.ts'
 import { dateOfSlot, slotLength } from '../../core/time-zone.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
@@ -23,7 +23,7 @@ export interface Overview {
 
 /** What a period and the one before it cost, in a shop with this number of commissions. */
 export const costOfPeriod =
-  ({ before, to }: Pick<OverviewRequest, 'before' | 'to'>, commissions: number): Cost =>
+  ({ before, to }: Pick<OverviewRequest, 'before' | 'to'>, commissions: number): ReadCost =>
   async (db, shopId) =>
     commissions > MAX_INLINE_ROWS || hasMoreClicks(db, shopId, { from: before, to }, MAX_INLINE_ROWS)
 

@@ -1,7 +1,7 @@
 import { conflict, notFound, payoutProcessing } from '../../contract/errors.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, readFrom } from '../../core/lists.ts'
 import { type Mutation, mutate } from '../../core/mutate.ts'
 import { readCursor, type Uncounted } from '../../core/pagination.ts'
 import { countByStatus } from '../../core/queries.ts'
@@ -19,7 +19,7 @@ import { findBatch } from '../ledger/payouts.ts'
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export const list = readerOf(commissionList, async (ctx: Context, query: Query<'listCommissions'> & Uncounted) => {
+export const list = defineReader(commissionList, async (ctx: Context, query: Query<'listCommissions'> & Uncounted) => {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)

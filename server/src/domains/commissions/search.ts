@@ -1,6 +1,6 @@
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
-import { defineList, readerOf, readFrom, rowsOf } from '../../core/lists.ts'
+import { defineList, defineReader, readFrom, rowsOf } from '../../core/lists.ts'
 import { afterCursor, type Cursor, readCursor } from '../../core/pagination.ts'
 import { withoutIndex } from '../../core/queries.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
@@ -82,7 +82,7 @@ export const commissionSearch = defineList(import.meta.url, 'commissionSearch', 
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export const search = readerOf(
+export const search = defineReader(
   commissionSearch,
   async (ctx: Context, query: CommissionSearch): Promise<FoundCommissions> => {
     const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))

@@ -3,7 +3,7 @@ import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { replayStoredResponse } from '../../core/idempotency.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import { mapPage, readCursor, type Uncounted } from '../../core/pagination.ts'
 import type { AffiliateRow } from '../../database/tables.ts'
@@ -17,7 +17,7 @@ type Schemas = components['schemas']
 type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
 /** Lists the discount codes of affiliates that are not archived. */
-export const list = readerOf(couponList, async (ctx: Context, query: Query<'listCoupons'> & Uncounted) => {
+export const list = defineReader(couponList, async (ctx: Context, query: Query<'listCoupons'> & Uncounted) => {
   const start = await readCursor(ctx, 'affiliates', query)
   return mapPage(await readFrom(ctx, couponList, { ...query, start }), toCoupon)
 })

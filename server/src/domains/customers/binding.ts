@@ -28,13 +28,12 @@ export const customerKeys = (
 export const hashesOfQuery = ({ shop }: Context, text: string): string[] =>
   emailKeysFromQuery(text).map((address) => hashEmail(shop.emailHashKey, address).emailHash)
 
-type Binding = Pick<CustomerRow, 'affiliateId' | 'programId' | 'boundAt' | 'boundBy'>
+type BindingColumns = Pick<CustomerRow, 'affiliateId' | 'programId' | 'boundAt' | 'boundBy'>
 
-export const UNBOUND: Binding = { affiliateId: null, programId: null, boundAt: null, boundBy: null }
+export const UNBOUND: BindingColumns = { affiliateId: null, programId: null, boundAt: null, boundBy: null }
 
 /**
- * The customer whom a report names: the one with its id, else the one with its address unless that one has another id.
- * Undefined for a new customer.
+ * Matches a customer by ID, then by email address if that customer has no other ID. Undefined for a new customer.
  */
 export function identify({ byId, byEmail }: KnownCustomers, { customerId }: CustomerKeys): CustomerRow | undefined {
   if (byId) return byId

@@ -2,7 +2,7 @@ import { affiliateNotFound, conflict, invalidField, notFound } from '../../contr
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
 import { mapPage } from '../../core/pagination.ts'
@@ -25,7 +25,7 @@ import { ANY_TIME, countOrders, findCustomer, findCustomers, updateCustomer } fr
 type Connection = components['schemas']['Connection']
 
 /** Lists the products and variants that are connected to affiliates, and the bound customers, newest first. */
-export const list = readerOf(
+export const list = defineReader(
   connectionList,
   async (ctx: Context, query: Query<'listConnections'> & Pick<ConnectionFilter, 'isOfProducts'>) => {
     const emailHashes = query.value === undefined ? undefined : hashesOfQuery(ctx, query.value)

@@ -2,7 +2,7 @@ import { notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
 import { mapPage, type Page, type PageQuery, readCursor, type Uncounted } from '../../core/pagination.ts'
@@ -27,7 +27,7 @@ import {
 type Customer = components['schemas']['Customer']
 
 /** Lists customers, newest first. */
-export const list = readerOf(
+export const list = defineReader(
   customerList,
   async (ctx: Context, { customerEmail, ...query }: Query<'listCustomers'> & Uncounted & { after?: string }) => {
     const emailHashes = customerEmail === undefined ? undefined : hashesOfQuery(ctx, customerEmail)
@@ -54,7 +54,7 @@ export async function findNamed(
 }
 
 /** The stored ids of a customer's orders that have a commission, newest first. */
-export const listOrderIds = readerOf(
+export const listOrderIds = defineReader(
   customerOrderList,
   async (ctx: Context, query: PageQuery & { id: string }): Promise<Page<string>> =>
     mapPage(await readFrom(ctx, customerOrderList, query), ({ orderId }) => orderId),
@@ -125,7 +125,7 @@ interface Referred {
   terms: TermsFact[]
 }
 
-/** From when on the terms of today, or those that the customer keeps, pay the affiliate nothing. */
+/** When the affiliate stops earning on the customer, by today's terms or those the customer keeps. */
 function commissionEnd(ctx: Context, { affiliateId, firstOrderAt, terms }: Referred): string | null {
   const decisive = termsInForce({ order: { orderAt: nowIso(ctx) }, customer: { firstOrderAt } }, { terms })
   const month = decisive ? endMonth(decisive, affiliateId) : null

@@ -2,7 +2,7 @@ import { invalid } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, readFrom } from '../../core/lists.ts'
 import { lastDays } from '../../core/time.ts'
 import { emailKeysFromQuery } from '../../engine/normalize.ts'
 import { type JourneyRowWithOutcome, journeyList } from './queries.ts'
@@ -23,7 +23,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
 }
 
 /** Like {@link read}, with the stored ids of the orders. */
-export const readWithOrders = readerOf(journeyList, async (ctx: Context, query: Query<'getJourney'>) => {
+export const readWithOrders = defineReader(journeyList, async (ctx: Context, query: Query<'getJourney'>) => {
   const { rows, total } = await findRows(ctx, query)
   return { entries: rows.map((row) => ({ ...toEntry(row), orderId: row.orderId })), total }
 })

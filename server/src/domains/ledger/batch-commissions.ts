@@ -34,11 +34,10 @@ type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 export const APPROVED: CommissionRow['orderStatus'][] = ['PAYABLE', 'APPROVED', 'ACCEPTED']
 
 /**
- * A column whose index must not find the rows.
+ * Wraps a column so that the planner cannot use its index: the rows of a step are found by their ids.
  *
- * Those of a step are found by their ids: PostgreSQL has no statistics of a batch that was just created, so it expects its
- * index to find one row instead of a million. An expression that is null for null would still select the index of commissions
- * in batches, which PostgreSQL 18 reads as a whole for each step.
+ * PostgreSQL has no statistics of a batch that was just created, and expects its index to find one row instead of a million.
+ * `coalesce`, because an expression that is null for null would still match the partial index of commissions in batches.
  */
 const unindexed = (column: keyof CommissionRow) => sql<string>`coalesce(${sql.ref(`commissions.${column}`)}, '')`
 
@@ -274,7 +273,7 @@ interface Step {
 type Changes = Partial<Record<keyof CommissionRow, unknown>>
 
 /** Changes the commissions of a step that meet a condition, some at a time. Returns what was changed. */
-async function move(trx: Transaction, { shopId, at, ids }: Step, changes: Changes, condition: Condition) {
+async function updateStep(trx: Transaction, { shopId, at, ids }: Step, changes: Changes, condition: Condition) {
   const moved: Pick<CommissionRow, 'id' | 'commissionAmountCents' | 'taxWithheldCents'>[] = []
   await inBatches(ids, async (some) => {
     const rows = await trx
@@ -292,7 +291,7 @@ async function move(trx: Transaction, { shopId, at, ids }: Step, changes: Change
 
 /** Takes commissions that are still approved and in no batch, and whose affiliates can be paid. */
 export const takeCommissions = (trx: Transaction, step: Step) =>
-  move(trx, step, { payoutBatchId: step.batchId, orderStatus: 'PAYABLE' }, (eb) =>
+  updateStep(trx, step, { payoutBatchId: step.batchId, orderStatus: 'PAYABLE' }, (eb) =>
     eb.and([
       eb('payoutBatchId', 'is', null),
       eb(unindexed('orderStatus'), 'in', APPROVED),
@@ -310,13 +309,13 @@ export const takeCommissions = (trx: Transaction, step: Step) =>
   )
 
 export const payCommissions = (trx: Transaction, step: Step) =>
-  move(trx, step, paidColumns(step.at), (eb) =>
+  updateStep(trx, step, paidColumns(step.at), (eb) =>
     eb.and([eb(unindexed('payoutBatchId'), '=', step.batchId), isUnpaid(eb)]),
   )
 
 /** They are `APPROVED` again and available to other batches. */
 export const releaseCommissions = (trx: Transaction, step: Step) =>
-  move(trx, step, { payoutBatchId: null, orderStatus: 'APPROVED' }, (eb) =>
+  updateStep(trx, step, { payoutBatchId: null, orderStatus: 'APPROVED' }, (eb) =>
     eb.and([eb(unindexed('payoutBatchId'), '=', step.batchId), eb(unindexed('orderStatus'), '=', 'PAYABLE')]),
   )
 
@@ -428,7 +427,7 @@ export async function cancelCarriedDebts(
     .where('debtId', 'in', uncollected)
     .execute()
   const step = { shopId, batchId, at, ids: rows.map(({ id }) => id) }
-  const changed = await move(trx, step, { orderStatus: 'CANCELED', payoutBatchId: null }, (eb) =>
+  const changed = await updateStep(trx, step, { orderStatus: 'CANCELED', payoutBatchId: null }, (eb) =>
     eb('debtId', 'is not', null),
   )
   return changed.length

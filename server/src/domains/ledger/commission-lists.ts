@@ -1,5 +1,5 @@
 import type { Query } from '../../contract/spec.ts'
-import { type Cost, defineList, isDeep, rowsOf } from '../../core/lists.ts'
+import { defineList, isDeep, type ReadCost, rowsOf } from '../../core/lists.ts'
 import { afterCursor, type Page, type PageQuery, toPage } from '../../core/pagination.ts'
 import { countByDay, countRows, withoutIndex } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
@@ -207,7 +207,7 @@ const AFTER_DAYS = 'day;'
 const LAST_DAY = '9999-12-31'
 
 /** Matching rows are read where they are counted one by one, or precede a deep page. */
-const costOf = (query: ListFilter & PageQuery): Cost =>
+const costOf = (query: ListFilter & PageQuery): ReadCost =>
   isCountedBy(query, 'rows') || hasUncountedPeriod(query) || (isDeep(query) && isCountedBy(query, 'scope', 'day'))
     ? rowsOf({ list: 'commissions', ...(query.affiliateId && { scope: query.affiliateId }) })
     : undefined

@@ -132,7 +132,12 @@ export interface OrderRange {
 }
 
 /** Reported orders, newest first. */
-export function listOrders(db: Reader, shopId: string, filter: OrderRange, limit: number): Promise<OrderRow[]> {
+export function readOrdersForBacktest(
+  db: Reader,
+  shopId: string,
+  filter: OrderRange,
+  limit: number,
+): Promise<OrderRow[]> {
   const { from, to, after } = filter
   let list = db.selectFrom('orders').selectAll().where('shopId', '=', shopId)
   if (from) list = list.where('orderAt', '>=', from)

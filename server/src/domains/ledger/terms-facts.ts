@@ -23,7 +23,7 @@ export async function withTerms(db: Reader, shop: Shop, facts: Facts, programIds
   return withCounts(db, shop, { ...facts, programs })
 }
 
-/** Without the affiliates of other orders, which a rule can name many of. */
+/** Drops the affiliate IDs that this order does not involve: a rule can list many. */
 function toFact(
   { shopId: _, programId: _p, hasAmounts: _h, rules, ...row }: ProgramTermsRow,
   known: Facts['affiliates'],

@@ -43,7 +43,7 @@ export async function gatherFacts(db: Reader, shop: ShopRow, incoming: Identifie
     customerId: byId?.affiliateId ?? null,
     customerEmail: byEmail?.affiliateId ?? null,
   }
-  const { termed, ...terms } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
+  const { termed, ...terms } = await findAffiliatesWithPrograms(db, shop.id, matchedAffiliateIds(matches), order.lines)
   const facts = {
     order,
     settings: settingsOf(shop),
@@ -67,7 +67,12 @@ const settingsOf = (shop: ShopRow): EngineSettings => ({
 /** The facts of an order that names no customer: what its evidence belongs to. */
 export async function gatherEvidence(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
   const matches = { ...(await findMatches(db, shop.id, order)), customerId: null, customerEmail: null }
-  const { affiliates, programs } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
+  const { affiliates, programs } = await findAffiliatesWithPrograms(
+    db,
+    shop.id,
+    matchedAffiliateIds(matches),
+    order.lines,
+  )
   return { order, settings: settingsOf(shop), matches, affiliates, programs }
 }
 
@@ -149,7 +154,7 @@ const selectTerms = (db: Reader, values: Values) =>
     .orderBy('a.id')
     .$castTo<TermsRow>()
 
-/** The rates for the products of an order. A program's other rates do not affect it, so they are not stored with it. */
+/** The product rates for the order's lines only: no other rate affects the order. */
 const selectRates = (db: Reader, values: Values) =>
   db
     .selectFrom('productRules')
@@ -170,14 +175,19 @@ const selectRates = (db: Reader, values: Values) =>
 const preparedTerms = preparedByShape<Values>()((db, values) => selectTerms(db, values).compile())
 const preparedRates = preparedByShape<Values>()((db, values) => selectRates(db, values).compile())
 
-interface Terms extends Pick<Facts, 'affiliates' | 'programs'> {
+interface AffiliateFacts extends Pick<Facts, 'affiliates' | 'programs'> {
   /** The programs whose terms have other versions than the first. */
   termed: string[]
 }
 
 /** Affiliates and their programs, with what these pay for the lines of an order. */
-async function findTerms(db: Reader, shopId: string, affiliateIds: string[], lines: OrderLine[]): Promise<Terms> {
-  const facts: Terms = { affiliates: {}, programs: {}, termed: [] }
+async function findAffiliatesWithPrograms(
+  db: Reader,
+  shopId: string,
+  affiliateIds: string[],
+  lines: OrderLine[],
+): Promise<AffiliateFacts> {
+  const facts: AffiliateFacts = { affiliates: {}, programs: {}, termed: [] }
   if (affiliateIds.length === 0) return facts
   const affiliates: Values = { shopId }
   for (const [i, id] of affiliateIds.entries()) affiliates[`affiliate${i}`] = id

@@ -89,8 +89,8 @@ async function recordDecision(
   const decision = decide(facts)
   const customer = decision.status === null ? undefined : customerOf(ctx, keys, known)
   const row = decision.status === null ? null : newCommission(ctx, incoming, decision, customer)
-  const isUnbound = decision.connectsCustomer && hasNoConnection(facts)
-  const bound = row && customer && isUnbound ? await bindByFirstOrder(ctx, trx, customer, row) : customer
+  const shouldBind = decision.connectsCustomer && hasNoConnection(facts)
+  const bound = row && customer && shouldBind ? await bindByFirstOrder(ctx, trx, customer, row) : customer
   if (bound) await storeCustomer(trx, bound)
   if (row) await insertCommission(trx, ctx.shop.id, row)
   await storeOrder(ctx, trx, {

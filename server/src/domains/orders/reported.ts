@@ -2,7 +2,7 @@ import { invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
-import { MAX_INLINE_ROWS, readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, MAX_INLINE_ROWS, readFrom } from '../../core/lists.ts'
 import { type Page, toPage } from '../../core/pagination.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
 import { forEachInSlices } from '../../database/event-loop.ts'
@@ -28,11 +28,11 @@ import {
   isByCommission,
   MAX_NUMBERED,
   NO_AFFILIATE,
+  numberedOrders,
   type OrderFilter,
   type OrderSearch,
   type Outcome,
   orderList,
-  orderPage,
 } from './search.ts'
 
 type Order = components['schemas']['Order']
@@ -80,7 +80,7 @@ export interface FoundOrders {
  *
  * @throws ApiError 400 `invalid_parameter` for an unknown `after`.
  */
-export const listReported = readerOf(orderList, async (ctx: Context, query: OrderQuery): Promise<FoundOrders> => {
+export const listReported = defineReader(orderList, async (ctx: Context, query: OrderQuery): Promise<FoundOrders> => {
   const { db, shop } = ctx
   const { after, page = 1, ...filter } = query
   if (filter.outcome === NO_AFFILIATE && filter.affiliateId) return { data: [], next: undefined, total: 0 }
@@ -156,33 +156,38 @@ const toReported = ({ row, commission: own, refundedCents }: StoredOrder): Repor
  *
  * @throws ApiError 400 `period_invalid`.
  */
-export const list = readerOf(orderPage, async (ctx: Context, query: Query<'listOrders'>): Promise<Page<Order>> => {
-  const { externalOrderId, affiliateId, credited, page, limit } = query
-  const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
-  if (externalOrderId === undefined) {
-    const outcome = credited && ({ true: CREDITED, false: NO_AFFILIATE } as const)[credited]
-    const found = await readFrom(ctx, orderPage, { ...bounds, affiliateId, outcome, page, limit })
-    const data = await toOrders(
-      ctx,
-      await readRows(
+export const list = defineReader(
+  numberedOrders,
+  async (ctx: Context, query: Query<'listOrders'>): Promise<Page<Order>> => {
+    const { externalOrderId, affiliateId, credited, page, limit } = query
+    const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
+    if (externalOrderId === undefined) {
+      const outcome = credited && ({ true: CREDITED, false: NO_AFFILIATE } as const)[credited]
+      const found = await readFrom(ctx, numberedOrders, { ...bounds, affiliateId, outcome, page, limit })
+      const data = await toOrders(
         ctx,
-        found.data.map(({ orderId }) => orderId),
-      ),
+        await readRows(
+          ctx,
+          found.data.map(({ orderId }) => orderId),
+        ),
+      )
+      return { ...found, data }
+    }
+    const { from, to } = bounds
+    const named = await readRows(ctx, await findOrderIds(ctx.db.read, ctx.shop.id, externalOrderId))
+    const matching = named.filter(
+      ({ row, commission }) =>
+        (from === undefined || row.orderAt >= from) &&
+        (to === undefined || row.orderAt <= to) &&
+        (affiliateId === undefined || commission?.affiliateId === affiliateId) &&
+        (credited === undefined || (commission !== undefined) === (credited === 'true')),
     )
-    return { ...found, data }
-  }
-  const { from, to } = bounds
-  const named = await readRows(ctx, await findOrderIds(ctx.db.read, ctx.shop.id, externalOrderId))
-  const matching = named.filter(
-    ({ row, commission }) =>
-      (from === undefined || row.orderAt >= from) &&
-      (to === undefined || row.orderAt <= to) &&
-      (affiliateId === undefined || commission?.affiliateId === affiliateId) &&
-      (credited === undefined || (commission !== undefined) === (credited === 'true')),
-  )
-  const rows = matching.sort((a, b) => (a.row.orderAt < b.row.orderAt ? 1 : -1)).slice((page - 1) * limit, page * limit)
-  return toPage(await toOrders(ctx, rows), { page, limit }, matching.length)
-})
+    const rows = matching
+      .sort((a, b) => (a.row.orderAt < b.row.orderAt ? 1 : -1))
+      .slice((page - 1) * limit, page * limit)
+    return toPage(await toOrders(ctx, rows), { page, limit }, matching.length)
+  },
+)
 
 /** Orders whose facts are read at once. Each can have a thousand lines. */
 const DECISIONS_AT_ONCE = 25

@@ -37,7 +37,7 @@ export const isByCommission = ({ outcome, affiliateId }: OrderFilter): boolean =
 /** The stored ids of a page of orders, where the list continues, and how many match if all were read. */
 async function searchOrders(db: Reader, shopId: string, query: OrderSearch): Promise<FoundIds> {
   const { limit, offset, maxRead, start } = query
-  const rows = isByCommission(query) ? await readCommissions(db, shopId, query) : await readOrders(db, shopId, query)
+  const rows = isByCommission(query) ? await readCommissions(db, shopId, query) : await scanOrders(db, shopId, query)
   const matching = rows.filter((row) => matches(row, query))
   const isWhole = rows.length < maxRead
   // Only a list that is read to its end has numbered pages.
@@ -108,7 +108,7 @@ function ordersOf(db: Reader, shopId: string, { outcome, from, to, start }: Orde
   return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc')
 }
 
-async function readOrders(db: Reader, shopId: string, query: OrderSearch): Promise<Found[]> {
+async function scanOrders(db: Reader, shopId: string, query: OrderSearch): Promise<Found[]> {
   const list = ordersOf(db, shopId, query).select(['orderId', 'orderAt as at']).limit(query.maxRead)
   // An index has everything else.
   return query.currency ? list.select(['goodsCents', 'orderCurrency']).execute() : list.execute()
@@ -129,7 +129,7 @@ async function readPage(
 }
 
 /** Orders are counted by each page. */
-export const orderPage = defineList(import.meta.url, 'orderPage', {
+export const numberedOrders = defineList(import.meta.url, 'orderPage', {
   read: readPage,
   cost: () => (db: Reader, shopId: string) => hasMoreOrders(db, shopId, MAX_INLINE_ROWS),
 })

@@ -7,7 +7,7 @@ import { parseBodyInstant, readOccurredAt } from '../../core/time.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { CustomerRow } from '../../database/tables.ts'
 import { CONFIDENCE } from '../../engine/attribution.ts'
-import { type Binding, decideBinding } from '../../engine/binding.ts'
+import { type BindingDecision, decideBinding } from '../../engine/binding.ts'
 import type { Order } from '../../engine/facts.ts'
 import { trimToNull } from '../../engine/normalize.ts'
 import { type Customer, customerKeys, customerOf, storeCustomer } from '../customers/binding.ts'
@@ -123,7 +123,7 @@ async function decide(ctx: Context, db: Reader, { order, imported, ...named }: S
 }
 
 /** How the binding of a customer is evidence for an order. */
-function bindingOf({ affiliateId }: CustomerRow, byId: CustomerRow | undefined): Binding {
+function bindingOf({ affiliateId }: CustomerRow, byId: CustomerRow | undefined): BindingDecision {
   const reasonCode = byId ? 'CONNECTED_CUSTOMER_ID_MATCH' : 'CONNECTED_CUSTOMER_EMAIL_MATCH'
   return { affiliateId, method: 'CONNECTED_CUSTOMER', confidence: CONFIDENCE[reasonCode], reasonCode }
 }

@@ -102,7 +102,7 @@ function arrivalOf({ arrival, shop: { clockOffsetMs }, now, newId }: Context): A
 }
 
 async function createOnce(ctx: Context, filter: CandidateFilter): Promise<Batch> {
-  // Requests that wait in a socket arrive first: one after the other, the losers of a race would find nothing on arrival.
+  // Requests that are already in a socket start first, so that the losers of a race get 409, not 404.
   for (let turn = 0; turn < 3; turn++) await yieldToEventLoop()
   let initial: Estimate | undefined
   for (;;) {
@@ -184,7 +184,7 @@ async function createFrom(
       if ((await batchesOf(trx, shop.id)) !== before) throw new OutdatedEstimateError()
       const minimumPayoutCents = requireMinimum({ ...ctx, shop }, plan, initial)
       const columns = newBatch(ctx, filter, plan)
-      const row = { id, shopId: shop.id, version: 1, ...columns, minimumPayoutCents, ...NONE, ...claim }
+      const row = { id, shopId: shop.id, version: 1, ...columns, minimumPayoutCents, ...EMPTY_TOTALS, ...claim }
       await queries.insertBatch(trx, row)
       return row
     },
@@ -192,7 +192,7 @@ async function createFrom(
 }
 
 /** The totals of a batch before its commissions move. */
-const NONE = { commissions: 0, affiliates: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
+const EMPTY_TOTALS = { commissions: 0, affiliates: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
 
 /**
  * Marks a batch and its commissions as paid.

@@ -61,7 +61,7 @@ const STEP_DEBTS = STEP_ROWS / 2
 export const CANCELED_REASON = 'The batch was canceled.'
 
 /** A batch that begins to change, and what it becomes. */
-interface Planned {
+interface BatchChange {
   id: string
   process: Pick<BatchProcess, 'becomes' | 'commissions' | 'filter' | 'previousStatus'>
   /** Inserts or updates the batch with these columns. */
@@ -74,7 +74,7 @@ interface Planned {
  *
  * @throws whatever `start` throws; 503 when the server stops.
  */
-export async function changeBatch(ctx: Context, { id, process: planned, start }: Planned): Promise<Batch> {
+export async function changeBatch(ctx: Context, { id, process: planned, start }: BatchChange): Promise<Batch> {
   const { actor, requestId, traceparent, idempotency } = ctx
   const process: BatchProcess = {
     ...planned,
@@ -123,7 +123,7 @@ async function changeAtOnce(ctx: Context, { id, process, start }: Started): Prom
   })
 }
 
-/** Of what was moved: reports of single payments have sent those of the others. */
+/** Only for the rows moved here: the events of the others were sent when their payments were reported. */
 const paidEvents = (trx: Transaction, { shopId, id: batchId }: PayoutBatchRow, moved: { id: string }[]) => ({
   extendedEvents: () =>
     findPaidEvents(
@@ -179,7 +179,7 @@ class TakenOverError extends Error {}
 
 type Amounts = { commissionAmountCents: number; taxWithheldCents: number }
 
-interface Stepped extends Pick<Mutation<unknown>, 'extendedEvents'> {
+interface StepResult extends Pick<Mutation<unknown>, 'extendedEvents'> {
   moved: number
   /** What the batch contains from now on. */
   added: Amounts[]
@@ -193,7 +193,7 @@ interface Run {
   longestMs: number
 }
 
-async function step(all: Run, work: (trx: Transaction) => Promise<Stepped>): Promise<void> {
+async function step(all: Run, work: (trx: Transaction) => Promise<StepResult>): Promise<void> {
   const { ctx, batch } = all
   if (ctx.stopping.aborted) throw storageUnavailable()
   const hasDeliveries = await ctx.db.transact(async (trx, chain) => {
@@ -317,7 +317,7 @@ function contextOf(deps: ServerDeps, shop: ShopRow, process: BatchProcess): Cont
   }
 }
 
-/** Claims end in the time of the server, also in a test shop. */
+/** Claims use the server clock, even in test shops. */
 const claimEnd = (deps: ServerClock): string => new Date(systemClock(deps).now() + CLAIM_MS).toISOString()
 
 const newClaim = (deps: ServerClock) => ({ claimedBy: registerLeaseHolder(), claimedUntil: claimEnd(deps) })

@@ -172,7 +172,7 @@ function* localPartsBefore(text: string, at: number): Generator<string, void> {
     if (from === start || !WORD.test(text[from - 1]!)) yield text.slice(from, at)
 }
 
-/** What may be its domain: that of `jo@example.com.pdf` may be `example.com`. */
+/** Yields candidate domains: `jo@example.com.pdf` may mean `example.com`. */
 function* domainsAfter(text: string, at: number): Generator<string, void> {
   for (let end = at + 2; end <= Math.min(text.length, at + MAX_DOMAIN + 1); end++) {
     if (DELIMITER.test(text[end - 1]!)) return

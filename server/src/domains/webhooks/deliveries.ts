@@ -2,7 +2,7 @@ import { conflict, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
+import { defineReader, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import { insertDeliveries } from '../../core/outbox.ts'
 import { mapPage } from '../../core/pagination.ts'
@@ -22,7 +22,7 @@ import { requireEnabled, webhookNotFound } from './webhooks.ts'
 type Delivery = components['schemas']['Delivery']
 
 /** Lists the webhook deliveries, newest first. */
-export const list = readerOf(deliveryList, async (ctx: Context, query: Query<'listDeliveries'>) =>
+export const list = defineReader(deliveryList, async (ctx: Context, query: Query<'listDeliveries'>) =>
   mapPage(await readFrom(ctx, deliveryList, query), toDelivery),
 )
 

@@ -96,7 +96,7 @@ export function readTable(text: string, file: string): ReportedResults {
       `Line ${shifted.line} of ${file} has ${shifted.problem}. Nothing was recorded.`,
       'Quote a value that contains the separator, such as "1,234.00".',
     )
-  // Of columns that differ only in case, the last.
+  // If headers differ only in case, the last one wins.
   const indexOf = new Map(names.map((name, i) => [name, i]))
   for (const { line, fields } of rows) {
     const cellOf = (name: string) => fields[indexOf.get(name) ?? -1]
