@@ -202,3 +202,13 @@ test('only config.ts reads the environment', () => {
 test('no expression is built from text, which a caller may have written to take minutes', () => {
   expect(files.filter((file) => /RegExp\(/.test(read(file)))).toEqual([])
 })
+
+test('the report thread finds each report under its name', () => {
+  const reports = files.flatMap((file) =>
+    [...read(file).matchAll(/(?:export const (\w+) = )?define(?:List|Report)\(\s*import\.meta\.url,\s*'(\w+)'/g)].map(
+      ([, exported, name]) => ({ file, exported, name }),
+    ),
+  )
+  expect(reports.length).toBeGreaterThan(20)
+  expect(reports.filter(({ exported, name }) => exported !== name)).toEqual([])
+})

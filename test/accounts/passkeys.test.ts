@@ -162,7 +162,7 @@ describe('adding a passkey', () => {
     const visitor = await signedIn()
     const options = await ask(visitor, ACCOUNT)
     expect((await add(visitor, createAuthenticator(ORIGIN).create(options))).status).toBe(303)
-    expect(await refused(visitor, createAuthenticator(ORIGIN).create(options))).toContain('used already')
+    expect(await refused(visitor, createAuthenticator(ORIGIN).create(options))).toContain('already been submitted')
     const { authenticator } = await withPasskey(await staffOf(server, 'first@shop.example'))
     expect(await refused(visitor, authenticator.create(await ask(visitor, ACCOUNT)))).toContain('registered already')
   })

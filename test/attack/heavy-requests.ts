@@ -555,7 +555,7 @@ function pages(server: OwnerServer): HeavyRequest[] {
       method: op.method,
       path: sitePath(op, server.shop.shopId),
       headers: { Origin: ORIGIN },
-      ...(op.method === 'POST' && { body: { ...texts, ref: 'nisa-karim', sessionId: LARGE.session } }),
+      ...(op.method === 'POST' && { body: { ...texts, ref: 'nisa-karim' } }),
     }),
   }))
 }

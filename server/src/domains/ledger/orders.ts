@@ -34,12 +34,14 @@ const sameOrders = preparedByShape<Record<string, string>>()((db, values) => {
     .compile()
 })
 
-/** The sources of a shop's credited orders; most shops have one. */
+/** The sources of a shop's credited orders; most shops have one. SQLite reads every order of a source for an `exists`. */
 const sourcesOf = prepared<{ shopId: string }>()((db, { shopId }) =>
   sql<{ column1: string }>`
     select column1 from (values ${sql.join(ORDER_SOURCES.map((source) => sql`(${sql.lit(source)})`))}) as sources
-    where exists (select 1 from commissions
-      where "shopId" = ${shopId} and "orderId" >= column1 || ':' and "orderId" < column1 || ';')`.compile(db),
+    where (select 1 from commissions
+      where "shopId" = ${shopId} and "orderId" >= column1 || ':' and "orderId" < column1 || ';' limit 1) = 1`.compile(
+    db,
+  ),
 )
 
 const DUPLICATE_WINDOW_MS = 30 * 86_400_000

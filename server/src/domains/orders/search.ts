@@ -129,7 +129,7 @@ async function readPage(
 }
 
 /** Orders are counted by each page. */
-export const numberedOrders = defineList(import.meta.url, 'orderPage', {
+export const numberedOrders = defineList(import.meta.url, 'numberedOrders', {
   read: readPage,
   cost: () => (db: Reader, shopId: string) => hasMoreOrders(db, shopId, MAX_INLINE_ROWS),
 })

@@ -158,9 +158,10 @@ class OutboxDispatcher implements Dispatcher {
       return { isBlocked: true }
     }
     for (const subscription of result.unreachable) void this.#disable(subscription)
+    const unrecorded = new Set(this.#ended.map(({ id }) => id))
     for (const delivery of result.claimed) {
       // Its claim has expired, because the clock was set forward.
-      if (this.#inFlight.has(delivery.id)) continue
+      if (this.#inFlight.has(delivery.id) || unrecorded.has(delivery.id)) continue
       this.#inFlight.set(delivery.id, delivery)
       if (this.#state === 'running') void this.#send(delivery)
     }
