@@ -1,12 +1,14 @@
 import { expect } from 'vitest'
 import { composed, document, operation, pointerTo, problems } from '../support/document.ts'
 import { callOwner, ID, type OwnerServer } from '../support/owner.ts'
+import { callSite, isOfSite, openSite } from '../support/site.ts'
 import { test } from '../support/test.ts'
 import { callOperation, snapshot } from './fixture.ts'
 
 const send = (server: OwnerServer, id: string, body: unknown) => {
   const op = operation(id)
   if (op.path.startsWith('/admin/')) return callOwner(server, op, { body })
+  if (isOfSite(op)) return callSite(server, op, { body })
   return callOperation(server, op, { body, headers: { 'Idempotency-Key': crypto.randomUUID() } })
 }
 
@@ -28,6 +30,10 @@ const moderate = { action: 'approve' }
 const refund = { externalRefundId: 'r' }
 
 const told = new Set<string>()
+
+test.beforeAll(async ({ ownerServer }) => {
+  await openSite(ownerServer)
+})
 
 test.for<[operation: string, body: object, sentence: string, code?: string]>([
   ['createAffiliate', { email: 'n@example.com' }, 'name or firstName is required.'],
@@ -118,6 +124,7 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
     'amountCents must be an integer from 0 to 2147483647 or null.',
   ],
   ['recordEvent', { type: 'click' }, 'A click needs one of ref, affiliateCode, affiliateId and clickId.'],
+  ['recordSiteClick', {}, 'A click needs one of ref, affiliateCode and affiliateId.'],
   [
     'recordEvent',
     { type: 'click', ref: ' ', clickId: null },

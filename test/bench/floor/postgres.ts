@@ -11,7 +11,8 @@ import { type Conversion, emailHashes, factsOf, type Gathered, INSERTED, type Li
 const getTypeParser = ((oid: number, format?: 'text') =>
   oid === 20 || oid === 1700 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16, types: { getTypeParser } })
-// A connection may end with the database while the pool closes it.
+// A connection may end with the database, idle or while the pool closes it.
+pool.on('error', () => {})
 pool.on('connect', (client) => client.on('error', () => {}))
 const run = async <Row extends object>(name: string, sql: string, values: unknown[]): Promise<Row[]> =>
   (await pool.query<Row>({ name, text: sql, values })).rows
