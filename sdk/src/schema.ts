@@ -5198,7 +5198,7 @@ export interface components {
         Page: number;
         /** @description The number of rows per page. */
         Limit: number;
-        /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+        /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
         After: string;
         /** @description Only aliases that equal this text, compared as codes are. */
         AliasValue: string;
@@ -5301,7 +5301,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this affiliate. */
                 id?: components["schemas"]["Id"];
@@ -5617,7 +5617,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this program. */
                 id?: components["schemas"]["Id"];
@@ -5795,7 +5795,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this commission. */
                 id?: components["schemas"]["Id"];
@@ -5845,7 +5845,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only batches with this status. */
                 status?: components["schemas"]["PayoutBatchStatus"];
@@ -5998,7 +5998,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];

@@ -5948,7 +5948,7 @@ export interface components {
         Page: number;
         /** @description The number of rows per page. */
         Limit: number;
-        /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+        /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
         After: string;
         /**
          * @description The shop.
@@ -6105,7 +6105,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this affiliate. */
                 id?: components["schemas"]["Id"];
@@ -6460,7 +6460,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this program. */
                 id?: components["schemas"]["Id"];
@@ -6659,7 +6659,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this commission. */
                 id?: components["schemas"]["Id"];
@@ -6713,7 +6713,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only batches with this status. */
                 status?: components["schemas"]["PayoutBatchStatus"];
@@ -6883,7 +6883,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];

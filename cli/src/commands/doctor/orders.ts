@@ -92,7 +92,7 @@ async function findInList(client: ReferralClient, ids: string[], progress: Progr
   return new Map([...found].map(([id, { order }]) => [id, order]))
 }
 
-/** Stores put `#` before the name of an order. */
+/** Stores put `#` before an order's name. */
 const keyOf = (text: string) => text.normalize('NFC').replace(/^#/, '').trim()
 
 function compare(id: string, order: Order | undefined): ComparedOrder {

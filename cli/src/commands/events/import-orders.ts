@@ -5,17 +5,12 @@ import { type ExitCode, notFoundError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
 import { counted } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
-import { EVIDENCE_FIELDS } from './order-fields.ts'
+import { EVIDENCE_FIELDS, type RowImportOptions } from './order-fields.ts'
 import { orderHash } from './parse-order.ts'
 import { type ImportPlan, type PlanOptions, planImport } from './plan.ts'
 import { type Counts, type Forecast, newForecast, OrderSender } from './send-orders.ts'
 
-export interface ImportOptions extends PlanOptions {
-  parallel: number
-  /** The number of orders that a dry run sends to the service for a preview. */
-  forecast: number
-  yes?: boolean
-}
+export type ImportOptions = PlanOptions & RowImportOptions
 
 /** Reports the orders of a CSV file, with their refunds and cancellations. Running it again sends only what is new. */
 export async function importOrders(run: Run, file: string, options: ImportOptions): Promise<ExitCode | undefined> {

@@ -11,23 +11,16 @@ import { rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
 import { detectMoneyColumn, type MoneyColumn, type MoneyOptions, toCents } from './money-columns.ts'
 import { normalizeStatus } from './order-export-formats.ts'
-import { currencyOf, type DateFormat, type ParseSettings } from './order-fields.ts'
+import { currencyOf, type ParseSettings, type RowImportOptions } from './order-fields.ts'
 import { checkTimezone, detectDateFormat, timeProblem, toInstant } from './parse-order.ts'
 import { REFUND_WARNINGS } from './report.ts'
 import { addCents } from './send-orders.ts'
 
-export interface ImportRefundsOptions extends MoneyOptions {
-  map?: string[]
+export interface ImportRefundsOptions extends MoneyOptions, RowImportOptions {
   /** Of rows without a currency. Defaults to USD, as for orders. */
   currency?: string
   /** Whether to import pending and failed refunds too. */
   anyStatus?: boolean
-  timeZone?: string
-  dateFormat?: DateFormat
-  parallel: number
-  /** The number of refunds that a dry run sends to the service for a preview. */
-  forecast: number
-  yes?: boolean
 }
 
 /** The usual column names of each field. Refund ids are read before order ids, because both may be `id`. */

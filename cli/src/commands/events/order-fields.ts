@@ -81,3 +81,14 @@ export type RefundBasis = 'goods' | 'total'
 
 /** The order of day and month in dates that end with the year. */
 export type DateFormat = 'day-first' | 'month-first'
+
+/** The options of every import that sends one request per row. */
+export interface RowImportOptions {
+  map?: string[]
+  timeZone?: string
+  dateFormat?: DateFormat
+  parallel: number
+  /** The number of rows that a dry run sends to the service for a preview. */
+  forecast: number
+  yes?: boolean
+}

@@ -1,8 +1,8 @@
 import { Argument, type Command, Option } from 'commander'
 import { defineCommand } from '../../command.ts'
 import { choiceOption, integerBetween, parseCount, repeatableOption } from '../../options.ts'
+import type { RowImportOptions } from '../events/order-fields.ts'
 import type { ImportOptions } from './import-affiliates.ts'
-import type { ImportCustomersOptions } from './import-customers.ts'
 
 const PROVIDERS = [
   'rewardful',
@@ -17,7 +17,7 @@ const PROVIDERS = [
 ]
 
 export function addImport(program: Command): void {
-  defineCommand<ImportOptions & ImportCustomersOptions>(program, 'import', {
+  defineCommand<ImportOptions & RowImportOptions>(program, 'import', {
     summary: 'import affiliates or their customers from another service',
     details: [
       'Reads the CSV export of the service, or any CSV file with `csv`; see MIGRATING.md for the columns. --dry-run checks against the shop and prints the same report. Everything that cannot be imported is reported, and the command exits with 8.',

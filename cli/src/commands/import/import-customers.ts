@@ -8,22 +8,12 @@ import { type ExitCode, notFoundError, usageError } from '../../errors.ts'
 import { counted } from '../../output/text.ts'
 import { rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
-import type { DateFormat } from '../events/order-fields.ts'
+import type { DateFormat, RowImportOptions } from '../events/order-fields.ts'
 import { checkTimezone, detectDateFormat, timeProblem, toInstant } from '../events/parse-order.ts'
 import type { ExistingShop } from './import-affiliate.ts'
 import { readExisting } from './import-affiliates.ts'
 import { emailKey, refsInLinks } from './plan.ts'
 import { type Provider, providers } from './providers.ts'
-
-export interface ImportCustomersOptions {
-  map?: string[]
-  timeZone?: string
-  dateFormat?: DateFormat
-  parallel: number
-  /** The number of customers that a dry run sends to the service for a preview. */
-  forecast: number
-  yes?: boolean
-}
 
 /** The columns of every service, which do not contradict each other. The names of the affiliate come first. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -73,7 +63,7 @@ interface Counts {
 export async function importCustomers(
   run: Run,
   [name = '', , file = '']: string[],
-  options: ImportCustomersOptions,
+  options: RowImportOptions,
 ): Promise<ExitCode | undefined> {
   const csv = await readImportFile(run, file)
   if (csv.rows.length === 0) throw notFoundError('The file has no customers.')
@@ -103,7 +93,7 @@ export async function importCustomers(
   return reportImport(run, csv, { file, failed, counts: { ...counts, visitors }, forecast, nothingNew })
 }
 
-function mapCustomerColumns({ header }: Csv, { map }: ImportCustomersOptions): Record<string, string> {
+function mapCustomerColumns({ header }: Csv, { map }: RowImportOptions): Record<string, string> {
   const mapping = mapColumns(header, FIELDS, map)
   for (const [whose, fields] of [
     ['the customer', CUSTOMER_FIELDS],
@@ -117,7 +107,7 @@ function mapCustomerColumns({ header }: Csv, { map }: ImportCustomersOptions): R
   return mapping
 }
 
-/** The id of the affiliate with an address, link name or code. */
+/** Finds an affiliate's ID by email address, link name, or code. */
 type AffiliateIndex = ReadonlyMap<string, string>
 
 const fold = (name: string): string => name.normalize('NFKC').toLowerCase()
@@ -134,7 +124,7 @@ function affiliateIndex({ affiliates, aliases }: ExistingShop): AffiliateIndex {
 interface PlanSettings {
   linkParameter: string
   affiliates: AffiliateIndex
-  options: ImportCustomersOptions
+  options: RowImportOptions
 }
 
 function planCustomers(
@@ -181,7 +171,7 @@ function parseCustomer(
   const [customerId, customerEmail, status] = [cell('customerId'), cell('customerEmail'), cell('status')]
   if (!customerId && !customerEmail) return 'no customer id and no email address'
   if (status && !CUSTOMER_STATES.has(status.toLowerCase()))
-    return `${status} is not the status of a customer; the statuses are ${[...CUSTOMER_STATES].join(', ')}`
+    return `${status} is not a customer status; the statuses are ${[...CUSTOMER_STATES].join(', ')}`
   const affiliate = findAffiliate(cell, affiliates, linkParameter)
   if (affiliate.problem !== undefined) return affiliate.problem
   const [signedUpAt, firstOrderAt] = ['signedUpAt', 'firstOrderAt'].map((field) =>

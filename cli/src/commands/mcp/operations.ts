@@ -31,7 +31,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            "A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.",
         },
         id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         status: { type: 'string', enum: ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'] },
@@ -317,7 +317,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            "A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.",
         },
         id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         status: { type: 'string', enum: ['DRAFT', 'PRIVATE', 'PUBLISH'] },
@@ -662,7 +662,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            "A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.",
         },
         id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         status: {
@@ -727,7 +727,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            "A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.",
         },
         status: {
           type: 'string',
@@ -923,7 +923,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            "A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.",
         },
         affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         code: {
