@@ -465,7 +465,7 @@ export interface paths {
         /**
          * Report a customer who signed up
          * @description Binds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.
-         *     A customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged.
+         *     A customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged. Otherwise a report with both, or a credited order, adds the one that the customer lacks.
          *
          *     The first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.
          *     The evidence is the same as for a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.
@@ -6343,6 +6343,8 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
+                /** @description A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                after?: components["parameters"]["After"];
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only customers bound in this program. */

@@ -38,7 +38,7 @@ test('filters apply after the cursor', async ({ server }) => {
   expect(next.data).toEqual(all.slice(2, 4))
 })
 
-test.for(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
+test.for(['affiliates', 'customers', 'programs', 'commissions', 'payouts', 'coupons'])(
   '400 for `after` together with a page other than the first: %s',
   async (path, { server }) => {
     const reply = await server.request('GET', `/api/v1/${path}?after=x&page=2`)
@@ -52,7 +52,7 @@ test('the client continues after a cursor, row by row', async ({ server, client 
   expect(rows.map(({ id }) => id)).toEqual(all.slice(2))
 })
 
-test.for(['affiliates', 'programs', 'commissions', 'payouts', 'coupons'])(
+test.for(['affiliates', 'customers', 'programs', 'commissions', 'payouts', 'coupons'])(
   '400 when %s are listed after an id that the shop does not have',
   async (path, { server }) => {
     const other = await server.createShop()
@@ -82,4 +82,11 @@ test('the other lists accept `after`, including the id of an archived item', asy
   const [program] = (await server.request('GET', '/api/v1/programs')).body.data
   const programs = await server.request('GET', `/api/v1/programs?after=${program.id}`)
   expect(programs.body).toMatchObject({ data: [], pagination: { total: 1 } })
+  const customers: string[] = []
+  for (const customerId of ['c-1', 'c-2', 'c-3']) {
+    const { body } = await server.request('POST', '/api/v1/customers', { body: { customerId } })
+    customers.unshift(body.data.id)
+  }
+  const rest = await server.request('GET', `/api/v1/customers?after=${customers[0]}`)
+  expect(rest.body.data.map(({ id }: { id: string }) => id)).toEqual(customers.slice(1))
 })

@@ -148,6 +148,27 @@ describe('orders', () => {
     expect(await of()).toEqual([1, '2026-10-10T00:00:00.000Z', null])
   })
 
+  test.for(['id', 'address'] as const)('add what a customer known by %s lacks', async (known, { client }) => {
+    const [named, other] = known === 'id' ? [{ customerId }, { customerEmail }] : [{ customerEmail }, { customerId }]
+    const { data } = await client.customers.create({ ...named, couponCode: 'NISA' } as CustomerCreate)
+    await report(client, `${customerId}-a`, { customerId, customerEmail, couponCode: 'MARA' })
+    const { attribution } = await report(client, `${customerId}-b`, other)
+    expect([attribution.affiliateId, attribution.method]).toEqual([nisa.id, 'CONNECTED_CUSTOMER'])
+    expect((await client.customers.list(other)).data).toMatchObject([{ id: data.id, customerId, orders: 2 }])
+  })
+
+  test('leave an address with the customer who had it first', async ({ client }) => {
+    const { data: first } = await client.customers.create({ customerEmail, couponCode: 'NISA' })
+    const { data: second } = await client.customers.create({ customerId, couponCode: 'MARA' })
+    const { attribution } = await report(client, `${customerId}-a`, { customerId, customerEmail })
+    expect(attribution.affiliateId).toBe(mara.id)
+    const listed = [{ customerEmail }, { customerId }].map(async (query) => (await client.customers.list(query)).data)
+    expect(await Promise.all(listed)).toMatchObject([
+      [{ id: first.id, customerId: null, orders: 0 }],
+      [{ id: second.id, orders: 1 }],
+    ])
+  })
+
   test('of an import count, and come first', async ({ client }) => {
     const imported = { orders: 3, firstOrderAt: '2026-01-01T00:00:00.000Z' }
     const { data } = await client.customers.create({ customerId, couponCode: 'NISA', ...imported })

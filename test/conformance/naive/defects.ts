@@ -185,6 +185,10 @@ export const DEFECTS: Record<string, (real: Fetch) => Fetch> = {
   'customers/evidence': sends(conversion, without('customerId')),
   'customers/by-address': sends(conversion, (body) => ({ ...body, customerEmail: `${body.customerEmail}.au` })),
   'customers/id-before-address': sends(conversion, without('customerId')),
+  'customers/completed': sends(
+    both(conversion, ({ body }) => body.customerEmail),
+    without('customerId'),
+  ),
   'customers/after-coupon': sends(conversion, without('couponCode')),
   'customers/after-link': sends(conversion, without('clickId')),
   'customers/unbound': returns(200, is('DELETE', '/customers'), { ok: true, message: 'Unbound.' }),

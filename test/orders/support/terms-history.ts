@@ -244,6 +244,12 @@ class History {
     return created
   }
 
+  /** Adds what the customer lacks. An address stays that of the customer who had it first. */
+  #complete(customer: Customer, { customerId = null, customerEmail = null }: Name, byAddress: Customer | undefined) {
+    customer.id ??= customerId
+    if (!byAddress) customer.address ??= customerEmail
+  }
+
   #name(customer: number, by: NamedBy): Name {
     const [customerId, customerEmail] = [`c-${customer}`, `c-${customer}@example.com`]
     return { ...(by !== 'address' && { customerId }), ...(by !== 'id' && { customerEmail }) }
@@ -259,8 +265,7 @@ class History {
     expect(alreadyBound).toBe(customer.affiliate > 0)
     if (!alreadyBound) {
       customer.affiliate = affiliate
-      customer.id ??= name.customerId ?? null
-      if (!byAddress) customer.address ??= name.customerEmail ?? null
+      this.#complete(customer, name, byAddress)
     }
     expect(data.affiliateId).toBe(this.#affiliateIds[customer.affiliate - 1] ?? null)
   }
@@ -305,6 +310,7 @@ class History {
     expect([attribution.affiliateId, attribution.method]).toEqual([this.#affiliateIds[affiliate - 1] ?? null, method])
     if (affiliate === 0) return
     const ordered = customer ?? (who > 0 ? this.#create(name) : undefined)
+    if (ordered) this.#complete(ordered, name, byAddress)
     const isFirst = !this.orders.some((one) => one.customer === ordered && isCredited(one))
     if (ordered && this.lifetimeCommission && decided.bps !== null && bound === 0 && isFirst)
       ordered.affiliate = affiliate

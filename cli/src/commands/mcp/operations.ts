@@ -1551,6 +1551,13 @@ export const operations: readonly Operation[] = [
           description: 'The page, counted from 1.',
         },
         limit: { type: 'integer', minimum: 1, maximum: 100, default: 20, description: 'The number of rows per page.' },
+        after: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 255,
+          description:
+            "A cursor: an item's ID (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.",
+        },
         affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         customerId: {
@@ -1578,7 +1585,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/customers',
     description:
-      "Report a customer who signed up\n\nBinds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.\nA customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged.\n\nThe first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.\nThe evidence is the same as for a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.\nWithout evidence that matches, for an archived or `REJECTED` affiliate, and for the affiliate's own address the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report may bind it. A `PENDING` affiliate is bound.\n\nTo move customers from another service, also send `orders` and `firstOrderAt`, what that service has counted. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `customer.bound`, or `customer.created` when nobody is bound, in the same transaction. Sends `customer.bound`.",
+      "Report a customer who signed up\n\nBinds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.\nA customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged. Otherwise a report with both, or a credited order, adds the one that the customer lacks.\n\nThe first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.\nThe evidence is the same as for a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.\nWithout evidence that matches, for an archived or `REJECTED` affiliate, and for the affiliate's own address the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report may bind it. A `PENDING` affiliate is bound.\n\nTo move customers from another service, also send `orders` and `firstOrderAt`, what that service has counted. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `customer.bound`, or `customer.created` when nobody is bound, in the same transaction. Sends `customer.bound`.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: 'query',

@@ -46,22 +46,28 @@ export interface Customer {
   row: CustomerRow
 }
 
-/** The customer whom a report names, known or new; undefined when it names none. */
+/** The customer whom a report names, known or new, with the ID and address of the report. Undefined when it names none. */
 export function customerOf(ctx: Context, keys: CustomerKeys, known: KnownCustomers): Customer | undefined {
   if (keys.customerId === null && keys.emailHash === null) return undefined
   const before = identify(known, keys)
+  // An address stays that of the customer who had it first.
+  const { emailHash, mailboxHash } = known.byEmail ? NO_ADDRESS : keys
+  if (before) {
+    const row = { ...before, customerId: before.customerId ?? keys.customerId }
+    return { before, row: before.emailHash === null ? { ...row, emailHash, mailboxHash } : row }
+  }
   const created = {
     ...UNBOUND,
     id: ctx.newId('cus'),
     shopId: ctx.shop.id,
-    ...keys,
-    // An address stays that of the customer who had it first.
-    ...(known.byEmail && NO_ADDRESS),
+    customerId: keys.customerId,
+    emailHash,
+    mailboxHash,
     importedOrders: 0,
     importedFirstOrderAt: null,
     createdAt: nowIso(ctx),
   }
-  return { before, row: before ?? created }
+  return { before, row: created }
 }
 
 /** Writes what differs from the stored row. */

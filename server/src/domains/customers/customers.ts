@@ -29,7 +29,7 @@ type Customer = components['schemas']['Customer']
 /** Lists customers, newest first. */
 export const list = defineReader(
   customerList,
-  async (ctx: Context, { customerEmail, ...query }: Query<'listCustomers'> & Uncounted & { after?: string }) => {
+  async (ctx: Context, { customerEmail, ...query }: Query<'listCustomers'> & Uncounted) => {
     const emailHashes = customerEmail === undefined ? undefined : hashesOfQuery(ctx, customerEmail)
     const start = await readCursor(ctx, 'customers', query)
     const { data, pagination } = await readFrom(ctx, customerList, { ...query, emailHashes, start })

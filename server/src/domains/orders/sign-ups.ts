@@ -101,16 +101,13 @@ async function decide(ctx: Context, db: Reader, { order, imported, ...named }: S
   const keys = customerKeys(ctx.shop, named)
   const known = await findCustomers(db, ctx.shop.id, keys)
   const { before, row } = customerOf(ctx, keys, known)!
-  if (row.affiliateId !== null) return { customer: { before, row }, binding: bindingOf(row, known.byId), isKnown: true }
+  if (before && before.affiliateId !== null)
+    return { customer: { before, row: before }, binding: bindingOf(before, known.byId), isKnown: true }
   const facts = await gatherEvidence(db, ctx.shop, order)
   const binding = decideBinding(facts, named.customerEmail)
   const { affiliateId } = binding
-  // A sign-up adds what identifies the customer; an address stays that of the customer who had it first.
-  const isFree = row.emailHash === null && !known.byEmail
-  const completed: CustomerRow = {
+  const bound: CustomerRow = {
     ...row,
-    customerId: row.customerId ?? keys.customerId,
-    ...(isFree && { emailHash: keys.emailHash, mailboxHash: keys.mailboxHash }),
     ...imported,
     ...(affiliateId !== null && {
       affiliateId,
@@ -119,7 +116,7 @@ async function decide(ctx: Context, db: Reader, { order, imported, ...named }: S
       boundBy: imported.importedOrders === undefined ? 'SIGNUP' : 'IMPORT',
     }),
   }
-  return { customer: { before, row: completed }, binding, isKnown: false }
+  return { customer: { before, row: bound }, binding, isKnown: false }
 }
 
 /** How the binding of a customer is evidence for an order. */

@@ -93,6 +93,13 @@ export const customers = group('customers', { title: 'Customers', page: 'concept
     const ids = [...(await found(t, { customerId })), ...(await found(t, { customerEmail }))].map(({ id }) => id)
     t.equal(ids, [byId.customer.id, byAddress.customer.id], 'id')
   })
+  rule('completed', 'An order adds the id that the customer of its address lacks', async (t) => {
+    const [customerId, customerEmail] = [t.id('c'), t.email('c')]
+    const { affiliate, customer } = await bound(t, { customerEmail })
+    await t.order({ ...goods, customerId, customerEmail })
+    t.equal((await t.decide({ ...goods, customerId })).attribution.affiliateId, affiliate.id, 'affiliateId')
+    t.equal((await found(t, { customerId }))[0]?.id, customer.id, 'id')
+  })
   rule('after-coupon', 'A code wins over the binding, and the binding stays', async (t) => {
     const [name, other] = [{ customerId: t.id('c') }, await t.sharedAffiliate()]
     const { affiliate } = await bound(t, name)
