@@ -1,9 +1,8 @@
-// Bundles the published files into dist, or into the directory given, with source maps. One chunk for each lazily loaded
-// command: a single file would evaluate every command and dependency at each start.
+// Bundles the published files into dist, or into the directory given. One chunk for each lazily loaded command: a single
+// file would evaluate every command and dependency at each start.
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
-import { minifySync } from 'rolldown/utils'
 import { writeBin } from '../../scripts/write-bin.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -27,17 +26,11 @@ const bundler = await rolldown({
 })
 const { output } = await bundler.write({
   dir: out,
-  sourcemap: true,
   comments: false,
   chunkFileNames: '[name].js',
   codeSplitting: { groups: [{ name: 'mcp-sdk', test: /node_modules\/(@modelcontextprotocol|zod)\// }] },
 })
 await bundler.close()
-// The largest dependency, which is only loaded by `referral mcp`: a third of its size, and no source map.
-const sdk = join(out, 'mcp-sdk.js')
-writeFileSync(sdk, minifySync(sdk, readFileSync(sdk, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '')).code)
-rmSync(`${sdk}.map`)
-
 /** The folder of the package that a bundled module belongs to. */
 const packageOf = (module: string) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(module)?.[0]
 const packages = new Set(
