@@ -39,6 +39,17 @@ test('each option changes its part of the terms', async () => {
     { when: { affiliateOrders: { from: 10, period: 'MONTH' } }, commissionPercent: 20 },
     { when: { customerMonth: { from: 24 } }, commissionPercent: 7.5 },
   ])
+  await set('--affiliate', affiliateId, '--rate', '30', '--months', '6')
+  const ended = await set('--first-orders', '3')
+  expect(ended.rules.map((rule) => Object.keys((rule as { when: object }).when).sort())).toEqual([
+    ['affiliateIds', 'customerMonth'],
+    ['affiliateIds'],
+    ['customerOrder'],
+    ['affiliateOrders'],
+    ['customerMonth'],
+  ])
+  const { stderr } = await cli(['programs', 'terms', 'set', programId, '--first-months', '12'], shop)
+  expect(stderr).toContain(`referral programs update ${programId} --lifetime`)
   const file = join(folder.path, 'rules.json')
   writeFileSync(file, JSON.stringify([{ when: {}, commissionPercent: 9 }]))
   expect((await set('--rules', file)).summary).toBe('Pays 9%; payable after 30 days.')
@@ -51,6 +62,7 @@ test('an option that is missing, a length of 0, or a file that is not JSON, chan
     ['--tier', '3'],
     ['--then', '5'],
     ['--first-months', '0'],
+    ['--months', '12'],
     ['--first-orders', '0', '--then', '5'],
     ['--rules', 'missing.json'],
   ])

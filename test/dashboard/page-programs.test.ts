@@ -152,10 +152,24 @@ test('terms are made from presets, and read in one sentence', async () => {
     /1 25% to 1 named affiliate .*2 nothing from 24 months after a customer's first order on .*3 7% from 12 months after a customer's first order on .*4 20% once an affiliate has 10 orders in the month/,
   )
   expect(shown).toContain('each customer keeps the terms of the first order; payable after 30 days.')
+  expect(shown).toContain('A renewal without a code or link is credited only if its customer is bound.')
   const stale = await owner.submit(`/admin${path}/rules/0/delete`, [['version', '1']])
   expect(codeOf(stale)).toEqual([409, 'concurrent_change'])
   for (let left = 4; left > 0; left--) await done(`${path}/rules/0/delete`, [['version', await version()]])
   expect(await words(path)).toContain('No rules. All orders earn the program rate.')
+  await add('tier', [
+    ['number', '10'],
+    ['commissionPercent', '20'],
+  ])
+  await add('personal', [
+    ['affiliate', discountCode],
+    ['commissionPercent', '25'],
+    ['number', '12'],
+  ])
+  await add('months', [['number', '12']])
+  expect((await words(path)).replaceAll('&#39;', "'")).toContain(
+    "Pays 25% to 1 named affiliate, for 12 months from a customer's first order; nothing from 12 months after a customer's first order on; 20% once an affiliate has 10 orders in the month; otherwise 14%",
+  )
   const unknown = await owner.submit(`/admin${path}/rules`, [
     ['preset', 'personal'],
     ['version', await version()],

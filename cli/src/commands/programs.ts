@@ -7,6 +7,7 @@ import type {
   ProgramTerms,
   ProgramTermsSet,
   ProgramUpdate,
+  ReferralClient,
 } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defineCommand, defineGroup } from '../command.ts'
@@ -16,6 +17,7 @@ import { addPageOptions, defineGet, type ListOptions, printList } from '../list.
 import { formatMoney } from '../money.ts'
 import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
+import type { Run } from '../run.ts'
 
 const columnsFor = ({ currency }: { currency: string }): Column<Program>[] => [
   'id',
@@ -178,6 +180,7 @@ interface TermsOptions {
   tier?: number
   affiliate?: string[]
   rate?: number
+  months?: number
   rules?: string
   holdDays?: number
   appliesTo?: ProgramTermsSet['appliesTo']
@@ -196,7 +199,7 @@ function addTerms(programs: Command): void {
   defineCommand<TermsOptions>(terms, 'set <id>', {
     summary: 'change what a program pays for later orders',
     details:
-      'Each option changes its part of the terms and keeps the others: `--first-months`, `--first-orders` and `--tier` replace rules of their kind, `--affiliate` puts a personal rate before all rules, and `--rules` replaces all of them.',
+      'Each option changes its part of the terms and keeps the others: `--first-months`, `--first-orders` and `--tier` replace rules of their kind, `--affiliate` puts a personal rate before all rules, and `--rules` replaces all of them. What pays nothing comes before tiers. A personal rate has no end without `--months`.',
     output: 'ProgramTerms',
     writes: true,
     examples: [
@@ -204,7 +207,7 @@ function addTerms(programs: Command): void {
       'referral programs terms set prg_… --first-orders 1',
       'referral programs terms set prg_… --first-months 12 --then 10',
       'referral programs terms set prg_… --tier 10 --rate 20',
-      'referral programs terms set prg_… --affiliate aff_… --rate 25',
+      'referral programs terms set prg_… --affiliate aff_… --rate 25 --months 12',
     ],
     action: async (run, { options, args: [id = ''] }) => {
       const client = await run.client()
@@ -217,6 +220,7 @@ function addTerms(programs: Command): void {
       } as ProgramTermsSet
       if (run.dryRun) return run.printDryRun('PUT', `/api/v1/programs/terms?id=${encodeURIComponent(id)}`, body)
       run.printRecord(await client.programs.setTerms(id, body))
+      await warnAboutRenewals(run, client, { id, body })
     },
   })
     .addOption(
@@ -231,6 +235,7 @@ function addTerms(programs: Command): void {
     )
     .addOption(new Option('--affiliate <ids...>', 'pay --rate to these affiliates'))
     .addOption(new Option('--rate <rate>', 'percent, or currency units for flat types').argParser(decimal))
+    .addOption(new Option('--months <n>', 'pay --affiliate for this many months of a customer').argParser(decimal))
     .option('--rules <file>', 'JSON file with all rules, as the API has them')
     .addOption(new Option('--hold-days <n>', 'days until a batch takes a commission').argParser(decimal))
     .addOption(
@@ -241,16 +246,32 @@ function addTerms(programs: Command): void {
     )
 }
 
+/** Renewals bring no code: without a binding, rules by the customer's months or orders never apply to them. */
+async function warnAboutRenewals(
+  run: Run,
+  client: ReferralClient,
+  { id, body: { rules } }: { id: string; body: ProgramTermsSet },
+): Promise<void> {
+  if (!rules?.some(({ when }) => when.customerMonth || when.customerOrder)) return
+  const [program] = (await client.programs.list({ id })).data
+  if (program?.lifetimeCommission === false)
+    run.reporter.warn(
+      `A renewal without a code or link is credited only if its customer is bound. Report sign-ups, or run referral programs update ${id} --lifetime.`,
+    )
+}
+
 /** Adds the rules that the options name. A new rule replaces those with the same kind of condition. */
 function changedRules(current: ProgramTerms, options: TermsOptions): Rule[] {
-  const { firstMonths, firstOrders, tier, affiliate, rate } = options
+  const { firstMonths, firstOrders, tier, affiliate, rate, months } = options
   const after = options.then ?? null
   if (options.rules) return readRules(options.rules)
   if ((tier !== undefined || affiliate) && rate === undefined)
     throw usageError('--tier and --affiliate require --rate.')
   if (options.then !== undefined && firstMonths === undefined && firstOrders === undefined)
     throw usageError('--then requires --first-months or --first-orders.')
-  if (firstMonths === 0 || firstOrders === 0) throw usageError('--first-months and --first-orders must be at least 1.')
+  if (months !== undefined && !affiliate) throw usageError('--months requires --affiliate.')
+  if ([firstMonths, firstOrders, months].includes(0))
+    throw usageError('--first-months, --first-orders and --months must be at least 1.')
   const added: Rule[] = [
     ...(tier === undefined
       ? []
@@ -266,8 +287,15 @@ function changedRules(current: ProgramTerms, options: TermsOptions): Rule[] {
   const others = (current.rules as Rule[]).filter(
     (rule) => !added.some((addedRule) => kindOf(addedRule) === kindOf(rule)),
   )
-  const personal = affiliate ? [{ when: { affiliateIds: affiliate }, commissionPercent: rate! }] : []
-  return [...personal, ...others, ...added]
+  const during = months === undefined ? {} : { customerMonth: { to: months - 1 } }
+  const personal = affiliate ? [{ when: { affiliateIds: affiliate, ...during }, commissionPercent: rate! }] : []
+  // No tier should overrule that later orders earn nothing.
+  const first = others.findIndex(({ when, commissionPercent }) => !when.affiliateIds && commissionPercent !== null)
+  const at = first < 0 ? others.length : first
+  const [ending, paying] = [true, false].map((ends) =>
+    added.filter(({ commissionPercent }) => (commissionPercent === null) === ends),
+  )
+  return [...personal, ...others.slice(0, at), ...ending!, ...others.slice(at), ...paying!]
 }
 
 function readRules(file: string): Rule[] {

@@ -26,41 +26,45 @@ export const programTermsRoutes: Route[] = [
 /** A usual rule, with the fields that it takes and what they are at first. */
 interface Preset {
   title: string
-  /** The field with a number: its label, and its value at first. */
-  number?: [label: string, value: number]
+  /** The field with a number: its label, and its value at first; undefined when it may be empty. */
+  number?: [label: string, value: number | undefined]
   takesAffiliate?: boolean
   takesRate?: boolean
-  condition: (number: number, affiliateId: string) => Rule['when']
+  condition: (number: number | undefined, affiliateId: string) => Rule['when']
 }
 
 const PRESETS: Record<string, Preset> = {
   months: {
     title: 'First year only',
     number: ['Months that are paid', 12],
-    condition: (months) => ({ customerMonth: { from: months } }),
+    condition: (months = 0) => ({ customerMonth: { from: months } }),
   },
   orders: {
     title: 'First order only',
     number: ['Orders that are paid', 1],
-    condition: (orders) => ({ customerOrder: { from: orders + 1 } }),
+    condition: (orders = 0) => ({ customerOrder: { from: orders + 1 } }),
   },
   step: {
     title: 'Step down',
     number: ['Months at the rate before', 12],
     takesRate: true,
-    condition: (months) => ({ customerMonth: { from: months } }),
+    condition: (months = 0) => ({ customerMonth: { from: months } }),
   },
   tier: {
     title: 'Tier by month',
     number: ['Orders of the month before', 10],
     takesRate: true,
-    condition: (orders) => ({ affiliateOrders: { from: orders, period: 'MONTH' } }),
+    condition: (orders = 0) => ({ affiliateOrders: { from: orders, period: 'MONTH' } }),
   },
   personal: {
     title: 'Personal rate',
+    number: ['Months that are paid (empty: no end)', undefined],
     takesAffiliate: true,
     takesRate: true,
-    condition: (_, affiliateId) => ({ affiliateIds: [affiliateId] }),
+    condition: (months, affiliateId) => ({
+      affiliateIds: [affiliateId],
+      ...(months !== undefined && { customerMonth: { to: months - 1 } }),
+    }),
   },
 }
 
@@ -79,7 +83,7 @@ async function show(request: PageRequest): Promise<View> {
     subjectId: program.id,
     lead: current.summary,
     body: html`<p class="hint">Version ${current.version}, since ${day(current.createdAt, zone)}. A change counts for orders from now on; recorded commissions keep their version.</p>
-${rulesOf(request, program, current)}
+${rulesOf(request, program, current)}${bindingHint(program, current)}
 ${
   isOwner
     ? html`<h2>Add a rule</h2><div class="halves">${Object.keys(PRESETS).map((name) => presetForm(request, { program, current, name }))}</div>
@@ -107,6 +111,12 @@ function rulesOf(request: PageRequest, program: Program, { version, rules }: Ter
 ${table('Rules', ['Rule', wideColumn('Pays'), ACTIONS], rows)}`
 }
 
+/** Renewals bring no code: without a binding, rules by the customer's months or orders never apply to them. */
+function bindingHint({ id, lifetimeCommission }: Program, { rules }: Terms): Html | '' {
+  if (lifetimeCommission || !rules.some(({ when }) => when.customerMonth || when.customerOrder)) return ''
+  return html`<p class="hint">A renewal without a code or link is credited only if its customer is bound. Report sign-ups, or turn on lifetime commission in <a href="/admin/programs/${id}/edit">the program</a>.</p>`
+}
+
 interface Shown {
   program: Program
   current: Terms
@@ -120,14 +130,14 @@ function presetForm(request: PageRequest, { program, current, name }: Shown): Ht
   const isSent = submitted.get('preset') === name
   const value = (field: string, otherwise: string) => (isSent ? (submitted.get(field) ?? '') : otherwise)
   const commissionPercent = takesRate ? 10 : null
-  const example = withRule(current, { when: condition(number?.[1] ?? 0, 'aff'), commissionPercent })
+  const example = withRule(current, { when: condition(number?.[1], 'aff'), commissionPercent })
   return html`<section class="card"><h3>${title}</h3>
 <p class="hint">${terms.summaryOf(program, { ...current, ...example }, { commissionType: program.commissionType, currency: ctx.shop.currency })}</p>
 ${form(
   request,
   `${pathOf(program.id)}/rules`,
   html`${hidden('preset', name)}${hidden('version', String(current.version))}<div class="fields">
-${number ? input(request, { id: `${name}-number`, name: 'number', label: number[0], type: 'number', value: value('number', String(number[1])), min: 1, max: 1200, required: true }) : ''}
+${number ? input(request, { id: `${name}-number`, name: 'number', label: number[0], type: 'number', value: value('number', number[1] === undefined ? '' : String(number[1])), min: 1, max: 1200, required: number[1] !== undefined }) : ''}
 ${takesAffiliate ? input(request, { id: `${name}-affiliate`, name: 'affiliate', label: 'Affiliate', value: value('affiliate', ''), required: true, maxlength: 254, hint: 'Email address, code, or ID.' }) : ''}
 ${takesRate ? input(request, { id: `${name}-rate`, name: 'commissionPercent', label: 'Rate', value: value('commissionPercent', ''), required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` }) : ''}</div>
 <button class="main">Add</button>`,
@@ -148,11 +158,20 @@ const kindOf = ({ when }: Rule): string => Object.keys(when).join()
 const lowest = ({ when }: Rule): number =>
   Object.values(when).flatMap((range) => ('from' in range ? [range.from ?? 0] : []))[0] ?? 0
 
-/** Adds a rule where it counts: a personal rate first, and of one kind the one that begins later. */
+/**
+ * Adds a rule where it counts: a personal rate first, then what pays nothing, which no tier should overrule, and of one kind
+ * the one that begins later.
+ */
 function withRule({ rules }: Terms, rule: Rule): { rules: Rule[] } {
   if (rule.when.affiliateIds) return { rules: [rule, ...rules] }
   const others = rules.filter((existing) => kindOf(existing) !== kindOf(rule) || lowest(existing) !== lowest(rule))
-  const position = others.findIndex((existing) => kindOf(existing) === kindOf(rule) && lowest(existing) < lowest(rule))
+  const isOfKind = (existing: Rule) => kindOf(existing) === kindOf(rule)
+  const isLast = rule.commissionPercent !== null || others.some(isOfKind)
+  const position = others.findIndex((existing) =>
+    isLast
+      ? isOfKind(existing) && lowest(existing) < lowest(rule)
+      : !existing.when.affiliateIds && existing.commissionPercent !== null,
+  )
   return { rules: others.toSpliced(position < 0 ? others.length : position, 0, rule) }
 }
 
@@ -161,12 +180,18 @@ async function addRule(request: PageRequest) {
   const preset = PRESETS[submitted.get('preset') ?? ''] ?? PRESETS.months!
   const rule = {
     when: preset.condition(
-      preset.number ? typedNumber('number', submitted.get('number')) : 0,
+      monthsOrOrders(preset, submitted),
       preset.takesAffiliate ? await affiliateIdOf(request) : '',
     ),
     commissionPercent: preset.takesRate ? typedNumber('commissionPercent', submitted.get('commissionPercent')) : null,
   }
   return replace(request, withRule(await terms.find(ctx, request.params.id ?? ''), rule))
+}
+
+function monthsOrOrders({ number }: Preset, submitted: URLSearchParams): number | undefined {
+  const isEmpty = !submitted.get('number')?.trim()
+  if (!number || (number[1] === undefined && isEmpty)) return undefined
+  return typedNumber('number', submitted.get('number'))
 }
 
 async function affiliateIdOf({ ctx, form: submitted }: PageRequest): Promise<string> {
