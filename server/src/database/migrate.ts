@@ -17,6 +17,7 @@ import * as customers from './migrations/0013-customers.ts'
 import * as payoutHolds from './migrations/0014-payout-holds.ts'
 import * as siteDomains from './migrations/0015-site-domains.ts'
 import * as partialCustomerIndexes from './migrations/0016-partial-customer-indexes.ts'
+import * as dropJourneyTimeIndex from './migrations/0017-drop-journey-time-index.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
@@ -37,6 +38,7 @@ export const migrations: Record<string, Migration> = {
   '0014-payout-holds': payoutHolds,
   '0015-site-domains': siteDomains,
   '0016-partial-customer-indexes': partialCustomerIndexes,
+  '0017-drop-journey-time-index': dropJourneyTimeIndex,
 }
 
 /**

@@ -48,7 +48,6 @@ export const CROSS_SHOP_INDEXES: string[] = [
   'deliveries_nextAttemptAt',
   // Retention.
   'idempotencyKeys_expiresAt',
-  'journey_occurredAt',
 ]
 
 export type Row = Record<string, unknown>

@@ -5,7 +5,6 @@ import type { ShopRow } from '../database/tables.ts'
 import { listShops } from '../domains/accounts/queries.ts'
 import { deleteTestShopRows } from '../domains/shops/shop-deletion.ts'
 import {
-  hasOldJourney,
   inBatches,
   purgeDeliveries,
   purgeEvents,
@@ -39,7 +38,7 @@ export async function purgeExpired(deps: Deps): Promise<void> {
     // Before deliveries, with one more day of retention, so that a redelivery in progress keeps its event.
     () => forEachShop(deps, (shop) => purgeEvents(deps, shop)),
     () => forEachShop(deps, (shop) => purgeDeliveries(deps, shop)),
-    async () => (await hasOldJourney(deps)) && forEachShop(deps, (shop) => purgeJourney(deps, shop)),
+    () => forEachShop(deps, (shop) => purgeJourney(deps, shop)),
     () => forEachShop(deps, (shop) => purgePendingNotices(deps, shop)),
     () => forEachShop(deps, async (shop) => shop.clockOffsetMs > 0 && purgeTestShop(deps, shop)),
     () => forEachShop(deps, async (shop) => isBeingDeleted(shop) && deleteTestShopRows(deps, shop.id)),

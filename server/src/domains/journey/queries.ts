@@ -185,17 +185,6 @@ export async function replaceJourneyEntry(
   await insertJourneyEntry(trx, shopId, row)
 }
 
-/** Whether any shop has an entry from before an instant. */
-export const hasJourneyBefore = async (db: Reader, before: string): Promise<boolean> =>
-  (await db
-    .selectFrom('journey')
-    .select('id')
-    .where('occurredAt', '<', before)
-    // The order makes PostgreSQL use the index instead of reading the table from its beginning.
-    .orderBy('occurredAt')
-    .limit(1)
-    .executeTakeFirst()) !== undefined
-
 /** The oldest entries of a shop with a type from before an instant. */
 export async function listJourneyBefore(
   db: Reader,

@@ -3,7 +3,7 @@ import { deleteExpiredResponses } from '../../core/idempotency.ts'
 import { idBoundary } from '../../core/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { JourneyRow, ShopRow } from '../../database/tables.ts'
-import { deleteJourney, hasJourneyBefore, listJourneyBefore } from '../journey/queries.ts'
+import { deleteJourney, listJourneyBefore } from '../journey/queries.ts'
 import { deletePendingNotices, listOrdersWithNotices } from '../ledger/order-notices.ts'
 import { longestClickWindow } from '../programs/queries.ts'
 import {
@@ -75,11 +75,6 @@ export async function purgeJourney(deps: Deps, shop: ShopClock): Promise<void> {
     }
   }
 }
-
-/** Whether any shop has journey entries past the configured retention. */
-export const hasOldJourney = async ({ db, config, now }: Deps): Promise<boolean> =>
-  config.journeyRetentionDays !== undefined &&
-  hasJourneyBefore(db.read, new Date(now() - config.journeyRetentionDays * DAY_MS).toISOString())
 
 const NOTICES_AT_ONCE = 200
 
