@@ -92,10 +92,37 @@ test('work that throws, before or after it writes, changes nothing and fails not
   expect(runs).toBeGreaterThan(JOBS)
 })
 
+test('reads that work asks for together are one statement, with the rows of each', async () => {
+  const text = 'ä "quoted", \n:1234567890123456789'
+  await db.transact((trx) => put(trx, 'a', text), SHOP)
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  const numbersOf = (most: number) =>
+    sql`select sum(n) as total, count(*) as rows, 0.5::float8 as half, true as yes, null as nothing
+      from (values (${most}::bigint), (-7)) as numbers (n)`
+  const reads = await db.transact(async (trx) => {
+    const [found, missing, { rows }] = await Promise.all([
+      get(trx, 'a'),
+      get(trx, 'missing'),
+      numbersOf(Number.MAX_SAFE_INTEGER).execute(trx),
+    ])
+    return { found, missing, rows }
+  }, SHOP)
+  const total = Number.MAX_SAFE_INTEGER - 7
+  const numberRow = { total, rows: 2, half: 0.5, yes: true, nothing: null }
+  expect(reads).toEqual({ found: { value: text }, missing: undefined, rows: [numberRow] })
+  // They are sent between the lock and the commit.
+  expect(query.mock.calls).toHaveLength(4)
+  const tooLarge = db.transact(
+    (trx) => Promise.all([get(trx, 'a'), numbersOf(2 * Number.MAX_SAFE_INTEGER).execute(trx)]),
+    SHOP,
+  )
+  await expect(tooLarge).rejects.toThrow('too large to be exact')
+})
+
 test('a read that fails, fails only the work that asked for it', async () => {
   const results = await together(async (trx, i) => {
     await put(trx, `n${i}`)
-    await sql`select 1 / (length(${i === 9 ? '' : 'x'})) as one`.execute(trx)
+    await Promise.all([get(trx, `n${i}`), sql`select 1 / (length(${i === 9 ? '' : 'x'})) as one`.execute(trx)])
   })
   const rejected = results.flatMap((one, i) => (one.status === 'rejected' ? [[i, one.reason.code]] : []))
   expect(rejected).toEqual([[9, '22012']])

@@ -16,9 +16,11 @@ import { toStorageError } from './postgres-pool.ts'
 
 export type Send = <R>(query: CompiledQuery) => Promise<QueryResult<R>>
 
-// Shared, because compiled queries are cached per adapter.
+// Shared by the query builders of all transactions; compiled queries are cached per adapter.
 const adapter = new PostgresAdapter()
 const compiler = new PostgresQueryCompiler()
+const dialect = new PostgresDialect({ pool: () => Promise.reject(new Error('This query builder has no pool')) })
+const driver = new DummyDriver()
 
 /** Passes every compiled query to `send`. */
 class PostgresExecutor extends DefaultQueryExecutor {
@@ -38,9 +40,7 @@ class PostgresExecutor extends DefaultQueryExecutor {
 
 /** A query builder whose queries are run by `send`. */
 export function createPostgresKysely<Tables>(send: Send): Kysely<Tables> {
-  const dialect = new PostgresDialect({ pool: () => Promise.reject(new Error('This query builder has no pool')) })
-  const executor = new PostgresExecutor(send)
-  return new Kysely<Tables>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
+  return new Kysely<Tables>({ config: { dialect }, dialect, driver, executor: new PostgresExecutor(send) })
 }
 
 const MAX_NAMES = 500
@@ -79,6 +79,8 @@ export interface StatementShape {
   isRead: boolean
   /** The number of rows of an insert that adds all of them or fails; undefined for other statements. */
   insertedRows: bigint | undefined
+  /** Stands for the text; undefined when there are too many. */
+  key: number | undefined
 }
 
 const shapes = new Map<string, StatementShape>()
@@ -88,8 +90,9 @@ export function describeStatement(query: CompiledQuery): StatementShape {
   let shape = shapes.get(query.sql)
   if (!shape) {
     const isRead = (SelectQueryNode.is(query.query) && !query.query.with) || /^\s*select/i.test(query.sql)
-    shape = { isRead, insertedRows: insertedRowCount(query) }
-    if (shapes.size < MAX_SHAPES) shapes.set(query.sql, shape)
+    const isKept = shapes.size < MAX_SHAPES
+    shape = { isRead, insertedRows: insertedRowCount(query), key: isKept ? shapes.size : undefined }
+    if (isKept) shapes.set(query.sql, shape)
   }
   return shape
 }
@@ -99,26 +102,46 @@ function insertedRowCount({ query }: CompiledQuery): bigint | undefined {
   return query.values && ValuesNode.is(query.values) ? BigInt(query.values.values.length) : undefined
 }
 
-const joined = new Map<string, string>()
+/** A statement that can be joined with others. */
+export type Joinable = SqlText & Pick<StatementShape, 'key'>
 
-/** One statement that runs several inserts. Their triggers run after all of them. */
-export function joinInserts(inserts: SqlText[]): SqlText {
-  const [only, ...others] = inserts
-  if (only && others.length === 0) return only
-  const parameters = inserts.flatMap((insert) => insert.parameters)
-  const key = inserts.map((insert) => insert.sql).join(';')
-  const text = joined.get(key) ?? joinTexts(inserts)
-  if (joined.size < MAX_SHAPES) joined.set(key, text)
-  return { sql: text, parameters }
+/** How many combinations are joined. Each connection keeps its prepared statements in memory. */
+const MAX_JOINED = 200
+
+/** Joins statements to one with the parameters of all of them; undefined when there are too many combinations. */
+function joiner(joinTexts: (texts: string[]) => string): (statements: Joinable[]) => SqlText | undefined {
+  const joined = new Map<string, string>()
+  return (statements) => {
+    if (statements.some(({ key }) => key === undefined)) return undefined
+    const keys = statements.map(({ key }) => key).join()
+    let text = joined.get(keys)
+    if (text === undefined) {
+      if (joined.size >= MAX_JOINED) return undefined
+      text = joinTexts(renumbered(statements))
+      joined.set(keys, text)
+    }
+    return { sql: text, parameters: statements.flatMap(({ parameters }) => parameters) }
+  }
 }
 
-function joinTexts(inserts: SqlText[]): string {
+/** The texts, whose parameters are numbered on from one to the next. */
+function renumbered(statements: SqlText[]): string[] {
   let before = 0
-  const texts = inserts.map(({ sql: text, parameters }) => {
+  return statements.map(({ sql: text, parameters }) => {
     const offset = before
     before += parameters.length
     return text.replace(/\$(\d+)/g, (_, n) => `$${offset + Number(n)}`)
   })
-  const last = texts.pop()
-  return `with ${texts.map((text, n) => `i${n} as (${text})`).join(', ')} ${last}`
 }
+
+/** One statement that runs several inserts. Their triggers run after all of them. */
+export const joinInserts = joiner((texts) => {
+  const last = texts.at(-1)
+  const others = texts.slice(0, -1).map((text, n) => `i${n} as (${text})`)
+  return `with ${others.join(', ')} ${last}`
+})
+
+/** One statement that runs several reads. Its row has the rows of each as a JSON list, or null without any. */
+export const joinReads = joiner(
+  (texts) => `select ${texts.map((text, n) => `(select json_agg(r) from (${text}) r) as r${n}`).join(', ')}`,
+)

@@ -30,6 +30,7 @@ const IDLE_MS = 60_000
 const IDLE_IN_TRANSACTION_MS = 10_000
 const INT8 = 20
 const NUMERIC = 1700
+const JSON_TYPE = 114
 
 /** pg returns 64-bit integers as text. @throws Error for a number that would lose precision. */
 function toNumber(text: string): number {
@@ -40,9 +41,23 @@ function toNumber(text: string): number {
   return number
 }
 
+/** Integers that a number may not represent exactly have at least 16 digits. */
+const LONG_NUMBER = /:-?\d{16}/
+
+const toExact = (_: string, value: unknown) => (typeof value === 'number' ? toNumber(String(value)) : value)
+
+/** Parses rows as JSON. @throws Error for a number that would lose precision. */
+const toRows = (text: string) => JSON.parse(text, LONG_NUMBER.test(text) ? toExact : undefined)
+
+const PARSERS = new Map<number, (text: string) => unknown>([
+  [INT8, toNumber],
+  [NUMERIC, toNumber],
+  [JSON_TYPE, toRows],
+])
+
 const types = {
   getTypeParser: ((oid: number, format?: 'text') =>
-    oid === INT8 || oid === NUMERIC ? toNumber : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    PARSERS.get(oid) ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
 /**

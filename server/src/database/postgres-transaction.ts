@@ -1,7 +1,15 @@
 import { CompiledQuery, type QueryResult } from 'kysely'
 import type pg from 'pg'
 import { type AuditChain, type AuditHead, NO_CHAIN, type Transaction } from './database.ts'
-import { createPostgresKysely, describeStatement, joinInserts, run, type SqlText } from './postgres-executor.ts'
+import {
+  createPostgresKysely,
+  describeStatement,
+  type Joinable,
+  joinInserts,
+  joinReads,
+  run,
+  type SqlText,
+} from './postgres-executor.ts'
 import { toStorageError } from './postgres-pool.ts'
 import { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
@@ -27,12 +35,17 @@ interface TransactionOptions {
   /** The shop to lock. */
   shopId: string | undefined
   /**
-   * Statements do not wait for each other. An insert whose result is known in advance resolves at once, and is sent in one
-   * statement with the inserts that follow; its error appears in `failure`, at the latest after `commit`. Otherwise each
-   * statement is awaited.
+   * Statements do not wait for each other. Reads that are asked for in one turn of the event loop are sent in one statement.
+   * An insert whose result is known in advance resolves at once, and is sent in one statement with the inserts that follow;
+   * its error appears in `failure`, at the latest after `commit`. Otherwise each statement is awaited.
    */
   isPipelined: boolean
   isPrepared: boolean
+}
+
+/** A read that is sent with the others of its turn of the event loop. */
+interface PendingRead extends Joinable {
+  resolve: (reply: Promise<QueryResult<never>>) => void
 }
 
 /** How long a transaction waits for the lock of its shop before the connection serves another shop. */
@@ -44,13 +57,17 @@ const MAX_VALUES = 1000
 const CONSEQUENCES = ['25P02', '26000']
 export const LOCK_TIMEOUT = '55P03'
 
-/** Locks the row of a shop and returns the head of its audit chain. Inserts a missing row, so that there is one to lock. */
+/**
+ * Locks the row of a shop and returns the head of its audit chain. Inserts a missing row, so that there is one to lock. Later
+ * statements wait longer for a lock.
+ */
 const LOCK_SHOP = `with locked as materialized
     (select seq, hash, "eventId" from "auditHeads" where "shopId" = $1 for no key update),
   inserted as (insert into "auditHeads" ("shopId", seq, hash, "eventId")
     select $1, 0, '', '' where not exists (select from locked)
     on conflict do nothing returning seq, hash, "eventId")
-  select held.*, pg_current_xact_id()::text as xid from (table locked union all table inserted) as held`
+  select held.*, pg_current_xact_id()::text as xid, set_config('lock_timeout', $2, true)
+    from (table locked union all table inserted) as held`
 const STORE_HEAD = 'update "auditHeads" set seq = $2, hash = $3, "eventId" = $4 where "shopId" = $1'
 const FIND_XID = 'select pg_current_xact_id()::text as xid'
 
@@ -58,7 +75,7 @@ const FIND_XID = 'select pg_current_xact_id()::text as xid'
 export interface OpenWork {
   trx: Transaction
   chain: AuditChain
-  /** Ends the work: sends its last inserts, and rejects later statements. */
+  /** Ends the work: rejects later statements. */
   end: () => void
   /** Whether it has changed a row, once the database has responded. */
   hasChanged: () => Promise<boolean>
@@ -78,6 +95,9 @@ export class PostgresTransaction {
   readonly #pending: Promise<unknown>[] = []
   readonly #locking: Promise<AuditHead>
   #movedHead: AuditHead | undefined
+  /** Inserts of one work that are not sent yet. */
+  #inserts: Joinable[] = []
+  #sendInserts = () => {}
 
   constructor(client: pg.PoolClient, { beginSql, lockTimeoutMs, shopId, ...options }: TransactionOptions) {
     this.#client = client
@@ -86,9 +106,8 @@ export class PostgresTransaction {
     this.#isPrepared = options.isPrepared
     // Later statements are sent without waiting for these, and run behind them.
     this.#sendText(shopId === undefined ? beginSql : `${beginSql}; set local lock_timeout = ${LOCK_WAIT_MS}`)
-    this.#locking = this.#lock(shopId)
+    this.#locking = this.#lock(shopId, lockTimeoutMs)
     this.#track(this.#locking)
-    if (shopId !== undefined) this.#sendText(`set local lock_timeout = ${lockTimeoutMs}`)
   }
 
   /** Sends one or more statements without preparing them. */
@@ -96,8 +115,9 @@ export class PostgresTransaction {
     this.#track(this.#client.query(text))
   }
 
-  async #lock(shopId: string | undefined): Promise<AuditHead> {
-    const query = shopId === undefined ? CompiledQuery.raw(FIND_XID) : CompiledQuery.raw(LOCK_SHOP, [shopId])
+  async #lock(shopId: string | undefined, lockTimeoutMs: number): Promise<AuditHead> {
+    const query =
+      shopId === undefined ? CompiledQuery.raw(FIND_XID) : CompiledQuery.raw(LOCK_SHOP, [shopId, String(lockTimeoutMs)])
     const { rows } = await run<AuditHead & { xid: string }>(this.#client, query)
     const [row] = rows
     // Another transaction has inserted the missing row meanwhile.
@@ -111,26 +131,45 @@ export class PostgresTransaction {
     let hasEnded = false
     let changed = false
     const writing: Promise<unknown>[] = []
-    let inserts: SqlText[] = []
+    let reads: PendingRead[] = []
+    this.#sendInserts()
     const send = <R>(query: SqlText): Promise<QueryResult<R>> => {
       const reply = run<R>(this.#client, query, { isPrepared: this.#isPrepared })
       this.#track(reply, work)
       return reply
     }
     const sendInserts = () => {
-      if (inserts.length > 0) void send(joinInserts(inserts)).catch(() => {})
-      inserts = []
+      const inserts = this.#inserts
+      this.#inserts = []
+      const joined = inserts.length > 1 ? joinInserts(inserts) : undefined
+      for (const insert of joined ? [joined] : inserts) void send(insert).catch(() => {})
+    }
+    this.#sendInserts = sendInserts
+    const sendReads = () => {
+      const asked = reads
+      reads = []
+      const joined = asked.length > 1 ? joinReads(asked) : undefined
+      const reply = joined && send<Record<string, never[] | null>>(joined)
+      for (const [n, read] of asked.entries())
+        read.resolve(reply ? reply.then(({ rows: [row] }) => ({ rows: row![`r${n}`] ?? [] })) : send(read))
     }
     const execute = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
       if (hasEnded) throw new Error('The work has ended')
-      const { isRead, insertedRows } = describeStatement(query)
-      if (this.#isPipelined && insertedRows !== undefined && query.parameters.length <= MAX_VALUES) {
+      const { isRead, insertedRows, key } = describeStatement(query)
+      const { sql, parameters } = query
+      if (this.#isPipelined && insertedRows !== undefined && parameters.length <= MAX_VALUES) {
+        sendReads()
         changed = true
-        if (inserts.length === MAX_INSERTS) sendInserts()
-        inserts.push(query)
+        if (this.#inserts.length === MAX_INSERTS) sendInserts()
+        this.#inserts.push({ sql, parameters, key })
         return { rows: [], numAffectedRows: insertedRows }
       }
       sendInserts()
+      if (this.#isPipelined && isRead) {
+        if (reads.length === 0) process.nextTick(sendReads)
+        return new Promise((resolve) => void reads.push({ sql, parameters, key, resolve }))
+      }
+      sendReads()
       const reply = send<R>(query)
       if (isRead) return reply
       // What fails or matches nothing has changed nothing.
@@ -144,7 +183,7 @@ export class PostgresTransaction {
       trx: createPostgresKysely<Tables>(execute),
       chain: this.#shopId === undefined ? NO_CHAIN : { append: (write) => this.#append(write) },
       end: () => {
-        sendInserts()
+        sendReads()
         hasEnded = true
       },
       hasChanged: async () => {
@@ -190,16 +229,21 @@ export class PostgresTransaction {
     }
   }
 
+  /** Sends the last inserts, with the head that has moved in the same statement. */
   #storeHead(): void {
     const shopId = this.#shopId
     const head = this.#movedHead
-    if (shopId === undefined || !head) return
-    this.auditTrace = { shopId, seq: head.seq, hash: head.hash }
-    this.#track(run(this.#client, CompiledQuery.raw(STORE_HEAD, [shopId, head.seq, head.hash, head.eventId])))
+    if (shopId !== undefined && head) {
+      this.auditTrace = { shopId, seq: head.seq, hash: head.hash }
+      const query = CompiledQuery.raw(STORE_HEAD, [shopId, head.seq, head.hash, head.eventId])
+      this.#inserts.push({ ...query, key: describeStatement(query).key })
+    }
+    this.#sendInserts()
   }
 
   /** @throws StorageError when the connection is lost. */
   async rollback(): Promise<void> {
+    this.#inserts = []
     await run(this.#client, CompiledQuery.raw('rollback'))
     await Promise.all(this.#pending)
   }
