@@ -7,44 +7,35 @@ import { prepared } from '../../database/prepared.ts'
 import type { AliasRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
 import type { AliasedSource, Matches } from '../../engine/facts.ts'
+import { affiliatesWithPrograms, type FactRow, factColumns } from './fact-queries.ts'
 
 /** An affiliate that has a name: an official code, a slug, an id, or an alias of a kind. */
-interface NamedRow {
-  affiliateId: string
-  programId: string | null
+interface NamedRow extends FactRow {
   name: 'CODE' | 'SLUG' | 'ID' | 'ALIAS'
   kind: AliasRow['kind'] | null
   alias: string | null
 }
 
-/** One statement, so that a miss costs no other. */
+/** One statement, so that a miss costs no other, and a match no second one for what an order is decided by. */
 const findNamed = prepared<{ shopId: string; key: string; id: string }>()((db, { shopId, key, id }) => {
   const official = (column: 'codeKey' | 'slug' | 'id', name: NamedRow['name'], value: string) =>
-    db
-      .selectFrom('affiliates')
-      .select(['id as affiliateId', 'campaignId as programId'])
-      .select([nameAs(name), noText.as('kind'), noText.as('alias')])
-      .where('shopId', '=', shopId)
-      .where(column, '=', value)
-  const aliases = db
-    .selectFrom('affiliateAliases as n')
-    .innerJoin('affiliates as a', (join) => join.onRef('a.shopId', '=', 'n.shopId').onRef('a.id', '=', 'n.affiliateId'))
-    .select(['a.id as affiliateId', 'a.campaignId as programId'])
-    .select([nameAs('ALIAS'), sql<string | null>`n.kind`.as('kind'), sql<string | null>`n.value`.as('alias')])
-    .where('n.shopId', '=', shopId)
-    .where('n.codeKey', '=', key)
-  return official('codeKey', 'CODE', key)
-    .unionAll(official('slug', 'SLUG', key))
-    .unionAll(official('id', 'ID', id))
-    .unionAll(aliases)
-    .$castTo<NamedRow>()
-    .compile()
+    sql`select id as "affiliateId", cast(${sql.lit(name)} as text) as name, cast(null as text) as kind, cast(null as text) as alias
+      from affiliates where "shopId" = ${shopId} and ${sql.ref(column)} = ${value}`
+  return sql<NamedRow>`select ${factColumns}, n.name, n.kind, n.alias from (
+      ${official('codeKey', 'CODE', key)}
+      union all ${official('slug', 'SLUG', key)}
+      union all ${official('id', 'ID', id)}
+      union all select "affiliateId", 'ALIAS', kind, value from "affiliateAliases"
+        where "shopId" = ${shopId} and "codeKey" = ${key}
+    ) as n cross join ${affiliatesWithPrograms}
+    where a."shopId" = ${shopId} and a.id = n."affiliateId"`.compile(db)
 })
-const nameAs = (name: NamedRow['name']) => sql<NamedRow['name']>`${sql.lit(name)}`.as('name')
-const noText = sql<string | null>`cast(null as text)`
 
 /** An affiliate that a code or link name matched. */
-export interface MatchedAffiliate extends Pick<NamedRow, 'affiliateId' | 'programId'> {
+export interface MatchedAffiliate {
+  affiliateId: string
+  programId: string | null
+  row: FactRow
   /** The alias that matched; missing when an official code, a slug or an id did. */
   alias?: string
 }
@@ -52,10 +43,10 @@ export interface MatchedAffiliate extends Pick<NamedRow, 'affiliateId' | 'progra
 /** The first row in an order of preference. */
 function preferred(rows: NamedRow[], order: string[]): MatchedAffiliate | undefined {
   const nameOf = ({ name, kind }: NamedRow) => (kind ? `${kind} ${name}` : name)
-  const [row] = order.flatMap((preferredName) => rows.find((row) => nameOf(row) === preferredName) ?? [])
-  if (!row) return undefined
-  const { affiliateId, programId, alias } = row
-  return { affiliateId, programId, ...(alias !== null && { alias }) }
+  const [found] = order.flatMap((preferredName) => rows.find((row) => nameOf(row) === preferredName) ?? [])
+  if (!found) return undefined
+  const { name: _, kind: _k, alias, ...row } = found
+  return { affiliateId: row.id, programId: row.campaignId, row, ...(alias !== null && { alias }) }
 }
 
 /**
@@ -82,11 +73,16 @@ export async function findAffiliateByRef(
 }
 
 /** A name of an affiliate: its official code, its slug, or an alias. */
-export type HeldName = Pick<NamedRow, 'affiliateId' | 'name'>
+export interface HeldName {
+  affiliateId: string
+  name: NamedRow['name']
+}
 
 /** Who has a name, in the form of {@link codeKey}. Includes archived affiliates: their names are never given to others. */
-export const findNameHolders = (db: Reader, shopId: string, key: string): Promise<HeldName[]> =>
-  findNamed(db, { shopId, key, id: '' })
+export async function findNameHolders(db: Reader, shopId: string, key: string): Promise<HeldName[]> {
+  const rows = await findNamed(db, { shopId, key, id: '' })
+  return rows.map(({ id: affiliateId, name }) => ({ affiliateId, name }))
+}
 
 interface AliasFilter extends PageQuery {
   affiliateId?: string

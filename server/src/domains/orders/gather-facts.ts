@@ -1,8 +1,10 @@
+import { sql } from 'kysely'
 import type { Reader } from '../../database/database.ts'
 import { preparedByShape } from '../../database/prepared.ts'
-import type { AffiliateRow, GeoRuleRow, ProductRuleRow, ProgramRow, ShopRow } from '../../database/tables.ts'
+import type { ProductRuleRow, ShopRow } from '../../database/tables.ts'
 import { DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
-import type { Click, EngineSettings, Facts, Matches, Order, OrderLine, ProgramFact } from '../../engine/facts.ts'
+import type { Click, EngineSettings, Facts, Matches, Order } from '../../engine/facts.ts'
+import { affiliatesWithPrograms, type FactRow, factColumns } from '../affiliates/fact-queries.ts'
 import { findAffiliateByCodeOrSlug, findAffiliateByRef, matchedAliases } from '../affiliates/name-queries.ts'
 import { findProductConnections, MAX_PREPARED, productIds } from '../affiliates/queries.ts'
 import { type CustomerKeys, customerKeys, identify } from '../customers/binding.ts'
@@ -28,22 +30,25 @@ export interface GatheredFacts {
   known: KnownCustomers
 }
 
-/** Reads everything that the engine needs to decide an order, in two round trips on PostgreSQL. */
+/**
+ * Reads everything that the engine needs to decide an order: what the order names, then the affiliates that only clicks,
+ * products or the customer lead to, then what terms count.
+ */
 export async function gatherFacts(db: Reader, shop: ShopRow, incoming: IdentifiedOrder): Promise<GatheredFacts> {
   const { order } = incoming
   const keys = customerKeys(shop, order)
   const [known, evidence, duplicateOf] = await Promise.all([
     findCustomers(db, shop.id, keys),
-    findMatches(db, shop.id, order),
+    findEvidence(db, shop.id, order),
     findDuplicateOf(db, shop.id, incoming),
   ])
   const { byId, byEmail } = known
   const matches = {
-    ...evidence,
+    ...evidence.matches,
     customerId: byId?.affiliateId ?? null,
     customerEmail: byEmail?.affiliateId ?? null,
   }
-  const { termed, ...terms } = await findAffiliatesWithPrograms(db, shop.id, matchedAffiliateIds(matches), order.lines)
+  const { termed, ...terms } = await findAffiliatesWithPrograms(db, shop.id, { ...evidence, matches, order })
   const facts = {
     order,
     settings: settingsOf(shop),
@@ -66,22 +71,21 @@ const settingsOf = (shop: ShopRow): EngineSettings => ({
 
 /** The facts of an order that names no customer: what its evidence belongs to. */
 export async function gatherEvidence(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
-  const matches = { ...(await findMatches(db, shop.id, order)), customerId: null, customerEmail: null }
-  const { affiliates, programs } = await findAffiliatesWithPrograms(
-    db,
-    shop.id,
-    matchedAffiliateIds(matches),
-    order.lines,
-  )
+  const evidence = await findEvidence(db, shop.id, order)
+  const matches = { ...evidence.matches, customerId: null, customerEmail: null }
+  const { affiliates, programs } = await findAffiliatesWithPrograms(db, shop.id, { ...evidence, matches, order })
   return { order, settings: settingsOf(shop), matches, affiliates, programs }
 }
 
-/** What the evidence of an order belongs to, apart from its customer. */
-async function findMatches(
-  db: Reader,
-  shopId: string,
-  order: Order,
-): Promise<Omit<Matches, 'customerId' | 'customerEmail'>> {
+/** What an order names. */
+interface Evidence {
+  /** What it belongs to, apart from the customer. */
+  matches: Omit<Matches, 'customerId' | 'customerEmail'>
+  /** The affiliates that it names. */
+  named: FactRow[]
+}
+
+async function findEvidence(db: Reader, shopId: string, order: Order): Promise<Evidence> {
   const { couponCode, affiliateCode, clickId, sessionId, ref, orderAt } = order
   const clickOf = async (id: string) => {
     const click = await findClick(db, shopId, id, orderAt)
@@ -97,7 +101,7 @@ async function findMatches(
     ref ? findAffiliateByRef(db, shopId, ref) : undefined,
     findProductConnections(db, shopId, order.lines),
   ])
-  return {
+  const matches = {
     couponCode: byCoupon?.affiliateId ?? null,
     affiliateCode: byCode?.affiliateId ?? null,
     click,
@@ -106,6 +110,7 @@ async function findMatches(
     products,
     ...matchedAliases({ couponCode: byCoupon?.alias, affiliateCode: byCode?.alias, ref: byRef?.alias }),
   }
+  return { matches, named: [byCoupon, byCode, byRef].flatMap((affiliate) => affiliate?.row ?? []) }
 }
 
 const matchedAffiliateIds = ({ click, sessionClicks, products, aliases, ...named }: Matches): string[] => {
@@ -133,26 +138,9 @@ interface Values {
 const idsOf = (values: Values, prefix: 'affiliate' | 'product') =>
   Object.entries(values).flatMap(([name, value]) => (name.startsWith(prefix) ? [value] : []))
 
-/** An affiliate, its program and the places of the program. Without them, their columns are null. */
-type TermsRow = Pick<AffiliateRow, 'id' | 'email' | 'status' | 'deletedAt' | 'campaignId'> & {
-  programId: string | null
-} & Omit<ProgramFact, 'id' | 'autoApproveOrder' | 'lifetimeCommission' | 'productRules' | 'geoRule'> &
-  Pick<ProgramRow, 'autoApproveOrder' | 'lifetimeCommission' | 'termsVersion'> &
-  Pick<GeoRuleRow, 'states' | 'cities' | 'postalPrefixes'> & { countries: string | null }
-
-const selectTerms = (db: Reader, values: Values) =>
-  db
-    .selectFrom('affiliates as a')
-    .leftJoin('programs as p', (join) => join.onRef('p.shopId', '=', 'a.shopId').onRef('p.id', '=', 'a.campaignId'))
-    .leftJoin('geoRules as g', (join) => join.onRef('g.shopId', '=', 'p.shopId').onRef('g.programId', '=', 'p.id'))
-    .select(['a.id', 'a.email', 'a.status', 'a.deletedAt', 'a.campaignId', 'p.id as programId'])
-    .select(['p.commissionType', 'p.defaultCommissionBps as rate', 'p.cookieDurationDays'])
-    .select(['p.autoApproveOrder', 'p.lifetimeCommission', 'p.termsVersion'])
-    .select(['g.countries', 'g.states', 'g.cities', 'g.postalPrefixes'])
-    .where('a.shopId', '=', values.shopId)
-    .where('a.id', 'in', idsOf(values, 'affiliate'))
-    .orderBy('a.id')
-    .$castTo<TermsRow>()
+const selectAffiliates = (db: Reader, values: Values) =>
+  sql<FactRow>`select ${factColumns} from ${affiliatesWithPrograms}
+    where a."shopId" = ${values.shopId} and a.id in (${sql.join(idsOf(values, 'affiliate'))})`.compile(db)
 
 /** The product rates for the order's lines only: no other rate affects the order. */
 const selectRates = (db: Reader, values: Values) =>
@@ -172,7 +160,7 @@ const selectRates = (db: Reader, values: Values) =>
     .orderBy('kind')
     .orderBy('value')
 
-const preparedTerms = preparedByShape<Values>()((db, values) => selectTerms(db, values).compile())
+const preparedAffiliates = preparedByShape<Values>()(selectAffiliates)
 const preparedRates = preparedByShape<Values>()((db, values) => selectRates(db, values).compile())
 
 interface AffiliateFacts extends Pick<Facts, 'affiliates' | 'programs'> {
@@ -180,30 +168,31 @@ interface AffiliateFacts extends Pick<Facts, 'affiliates' | 'programs'> {
   termed: string[]
 }
 
-/** Affiliates and their programs, with what these pay for the lines of an order. */
+/** The matched affiliates and their programs, with what these pay for the lines of an order. */
 async function findAffiliatesWithPrograms(
   db: Reader,
   shopId: string,
-  affiliateIds: string[],
-  lines: OrderLine[],
+  { matches, named, order }: Pick<Facts, 'matches' | 'order'> & Pick<Evidence, 'named'>,
 ): Promise<AffiliateFacts> {
+  const ids = matchedAffiliateIds(matches)
+  const known = new Map(named.map((row) => [row.id, row]))
+  const [found, rates] = await Promise.all([
+    findAffiliates(
+      db,
+      shopId,
+      ids.filter((id) => !known.has(id)),
+    ),
+    findRates(db, shopId, ids, productIds(order.lines)),
+  ])
+  for (const row of found) known.set(row.id, row)
   const facts: AffiliateFacts = { affiliates: {}, programs: {}, termed: [] }
-  if (affiliateIds.length === 0) return facts
-  const affiliates: Values = { shopId }
-  for (const [i, id] of affiliateIds.entries()) affiliates[`affiliate${i}`] = id
-  const products = productIds(lines)
-  const all: Values = { ...affiliates }
-  for (const [i, id] of products.entries()) all[`product${i}`] = id
-  const isPrepared = affiliateIds.length + products.length <= MAX_PREPARED
-  const [rows, rates] = await (isPrepared
-    ? Promise.all([preparedTerms(db, affiliates), products.length > 0 ? preparedRates(db, all) : []])
-    : Promise.all([selectTerms(db, affiliates).execute(), products.length > 0 ? selectRates(db, all).execute() : []]))
-  for (const { id, email, status, deletedAt, campaignId, programId, ...program } of rows) {
+  for (const affiliateId of ids) {
+    const row = known.get(affiliateId)
+    if (!row) continue
+    const { id, email, status, deletedAt, campaignId, programId, termsVersion, countries, ...program } = row
     facts.affiliates[id] = { id, email, status, archived: deletedAt !== null, programId: campaignId }
     if (programId === null) continue
-    const { commissionType, rate, cookieDurationDays, autoApproveOrder, lifetimeCommission, termsVersion, ...geoRule } =
-      program
-    const { countries, ...places } = geoRule
+    const { commissionType, rate, cookieDurationDays, autoApproveOrder, lifetimeCommission, ...places } = program
     if (termsVersion > 1 && !facts.termed.includes(programId)) facts.termed.push(programId)
     facts.programs[programId] = {
       id: programId,
@@ -218,6 +207,23 @@ async function findAffiliatesWithPrograms(
   }
   return facts
 }
+
+async function findAffiliates(db: Reader, shopId: string, ids: string[]): Promise<FactRow[]> {
+  if (ids.length === 0) return []
+  const values = { shopId, ...numbered('affiliate', ids) }
+  if (ids.length <= MAX_PREPARED) return preparedAffiliates(db, values)
+  return (await db.getExecutor().executeQuery(selectAffiliates(db, values))).rows
+}
+
+async function findRates(db: Reader, shopId: string, affiliateIds: string[], products: string[]) {
+  if (affiliateIds.length === 0 || products.length === 0) return []
+  const values = { shopId, ...numbered('affiliate', affiliateIds), ...numbered('product', products) }
+  const isPrepared = affiliateIds.length + products.length <= MAX_PREPARED
+  return isPrepared ? preparedRates(db, values) : selectRates(db, values).execute()
+}
+
+const numbered = (prefix: 'affiliate' | 'product', ids: string[]): Omit<Values, 'shopId'> =>
+  Object.fromEntries(ids.map((id, i) => [`${prefix}${i}`, id]))
 
 const toProductRule = ({ kind, value, commissionType, rate }: Omit<ProductRuleRow, 'id' | 'shopId' | 'createdAt'>) => ({
   productId: kind === 'product' ? value : null,
