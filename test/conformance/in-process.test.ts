@@ -4,9 +4,8 @@ import { expectOk } from '../support/shop.ts'
 import { type CheckResult, checks, runConformance } from './src/index.ts'
 
 /** Rules that wait for a webhook or for the clock: `conformance.test.ts` tests them with a server process. */
-const WAITING =
-  /^(keys\/expired|limits|key-limits|owner-deliveries|(owner-)?schema\/(listWebhooks|listDeliveries|updateWebhook))/
-const selected = checks.filter(({ name, suite }) => suite !== 'webhooks' && !WAITING.test(name))
+const WAITING = /^(keys\/expired|limits|key-limits|deliveries|owner-deliveries|owner-schema\/redeliver$)/
+const selected = checks.filter(({ name }) => !WAITING.test(name))
 
 let server: TestServer
 let results: Map<string, CheckResult>
@@ -21,7 +20,6 @@ beforeAll(async () => {
     baseUrl: 'http://test',
     ...shop,
     otherKey: other.key,
-    suites: ['core', 'owner'],
     only: selected.map(({ name }) => name),
     changeSettings: true,
     fetch: async (url, init) => server.app.request(url.href, init),

@@ -100,7 +100,7 @@ const { checks, groups } = await import('../src/checks/all.ts')
 const sections = groups.map(({ name, title, suite }) => {
   const own = checks.filter((check) => check.group === name)
   const lines = own.map((check) => {
-    const page = check.page.replace(/^reference\//, '').replace(/^(?=concepts|guides)/, '../')
+    const page = check.page.startsWith('reference/') ? check.page.slice('reference/'.length) : `../${check.page}`
     return `- \`${check.name}\`: ${check.rule.replace(/[.]?$/, '.')}${check.page.startsWith('reference/conformance') ? '' : ` ([more](${page}))`}`
   })
   return `## ${title}\n\nSuite \`${suite}\`.\n\n${lines.join('\n')}\n`

@@ -37,6 +37,12 @@ type RuleOptions = Partial<Pick<Rule, 'page' | 'needs' | 'isExclusive'>>
 /** Defines a rule: its sentence, what it does, and what differs from its group. */
 export type Define = (name: string, rule: string, run: Rule['run'], options?: RuleOptions) => void
 
+/** Defines rules that another page describes than their group. */
+export const onPage =
+  (rule: Define, page: string): Define =>
+  (name, sentence, run, options) =>
+    rule(name, sentence, run, { page, ...options })
+
 /** Collects the rules of a topic. `page` describes them unless a rule names another one. */
 export function group(
   name: string,

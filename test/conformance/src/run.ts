@@ -123,7 +123,8 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   if (selected.length === 0)
     throw new UsageError(`No check of the suite ${suites.join(' or ')} starts with ${only?.join(' or ')}.`)
   const seen = new Observations(documentedOperation)
-  const { shop, close } = await openShop(options, { run, seen, withReceiver: suites.includes('webhooks') })
+  const withReceiver = suites.includes('webhooks') && selected.some(({ needs }) => needs?.includes('receiver'))
+  const { shop, close } = await openShop(options, { run, seen, withReceiver })
   const shared = new Map<string, Promise<Json>>()
   const results = new Map<Check, CheckResult>()
   const perform = async (check: Check) => {

@@ -3,6 +3,8 @@ import { affiliates } from './affiliates.ts'
 import { amounts } from './amounts.ts'
 import { attribution } from './attribution.ts'
 import { auth, keys, scopeRules } from './auth.ts'
+import { clicks } from './clicks.ts'
+import { commissions } from './commissions.ts'
 import { connections } from './connections.ts'
 import { conversions } from './conversions.ts'
 import { coupons } from './coupons.ts'
@@ -11,6 +13,7 @@ import { deliveries } from './deliveries.ts'
 import { feed } from './feed.ts'
 import { always, http } from './http.ts'
 import { idempotency } from './idempotency.ts'
+import { identity } from './identity.ts'
 import { isolation } from './isolation.ts'
 import { limits, ownerLimits } from './limits.ts'
 import { lists } from './lists.ts'
@@ -22,9 +25,10 @@ import { programs } from './programs.ts'
 import { races } from './races.ts'
 import { records } from './records.ts'
 import { refunds } from './refunds.ts'
-import { analytics, journeys } from './reports.ts'
+import { analytics, backtests, journeys } from './reports.ts'
 import { ownerSchemas, schemas } from './schema.ts'
 import { settings } from './settings.ts'
+import { stores } from './stores.ts'
 import { subscriptions } from './subscriptions.ts'
 import { terms } from './terms.ts'
 import { tracking } from './tracking.ts'
@@ -40,8 +44,11 @@ export const groups: readonly Group[] = [
   terms,
   coupons,
   conversions,
+  commissions,
   amounts,
   attribution,
+  clicks,
+  identity,
   customers,
   idempotency,
   races,
@@ -59,9 +66,11 @@ export const groups: readonly Group[] = [
   moderation,
   connections,
   records,
+  backtests,
   ownerWebhooks,
   settings,
   tracking,
+  stores,
   ownerLimits,
   schemas,
   ownerSchemas,

@@ -101,6 +101,18 @@ const VECTORS: Record<string, Vector> = {
     order: { lineItems: [{ quantity: 2, priceCents: 1000 }, { priceCents: 1000 }] },
     amountCents: 750,
   },
+  'largest-flat': {
+    rule: '21474836.47 for each of 999,999 items is exact',
+    program: perItem(21_474_836.47),
+    order: { amountCents: 1, lineItems: [{ quantity: 999_999 }] },
+    amountCents: 2_147_483_647 * 999_999,
+  },
+  'too-small': {
+    rule: 'A base too small for a cent is no restriction',
+    program: percent(16),
+    order: { amountCents: 1000, discountCents: 999 },
+    amountCents: 0,
+  },
   'flat-per-item-without-lines': {
     rule: 'FLAT_PER_ITEM pays once without line items',
     program: perItem(2.5),
@@ -183,7 +195,7 @@ export const amounts = group('amounts', { title: 'Amounts', page: 'concepts/comm
     { page: 'concepts/commissions.md#status' },
   )
   rule('any-program-status', 'The status of a program does not matter for what its affiliates earn', async (t) => {
-    for (const status of ['DRAFT', 'PRIVATE']) {
+    for (const status of ['DRAFT', 'PRIVATE', 'PUBLISH']) {
       const { discountCode } = await t.affiliateOf({ status })
       t.equal(
         (await t.decide({ amountCents: 1000, couponCode: discountCode })).commission.amountCents,

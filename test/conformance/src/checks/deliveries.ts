@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { type Define, group } from '../check.ts'
+import { type Define, group, onPage } from '../check.ts'
 import type { Delivery } from '../receiver.ts'
 import { delivered, end, hex, PAGE, receive, URL_OF_NOBODY } from './webhooks.ts'
 
@@ -7,6 +7,7 @@ export const deliveries = group(
   'deliveries',
   { title: 'Webhook deliveries', page: `${PAGE}#request`, suite: 'webhooks', needs: ['receiver'] },
   (rule) => {
+    const sent = onPage(rule, `${PAGE}#delivery`)
     rule('request', 'An event is sent as a POST with a JSON body of event, timestamp, shop_id and data', async (t) => {
       const { delivery, commission } = await delivered(t)
       t.equal(
@@ -92,7 +93,7 @@ export const deliveries = group(
       },
       { page: `${PAGE}#events` },
     )
-    rule(
+    sent(
       'after-commit',
       'An event is sent after its change is committed: the commission can be read when the event arrives',
       async (t) => {
@@ -111,39 +112,28 @@ export const deliveries = group(
         t.ok(arrived.every(Boolean), 'not every event was received')
         t.equal(wrong, [], 'commissions that could not be read when their event arrived')
       },
-      { page: `${PAGE}#delivery` },
     )
-    rule(
-      'does-not-block',
-      'A receiver that fails does not affect the request',
-      async (t) => {
-        const { discountCode } = await t.sharedAffiliate()
-        const hook = await receive(t, { events: ['commission.created'] })
-        t.shop.receiver?.respond(hook.path, 500)
-        const start = Date.now()
-        const { commission } = await t.order({ amountCents: 1000, couponCode: discountCode })
-        t.ok(Date.now() - start < 5000, 'the response took more than 5 seconds')
-        t.ok(await hook.of(commission.id), 'the event was not sent')
-        await end(t, hook.id)
-      },
-      { page: `${PAGE}#delivery` },
-    )
-    rule(
-      'one-attempt',
-      'A failed delivery is not attempted again by default',
-      async (t) => {
-        const { discountCode } = await t.sharedAffiliate()
-        const hook = await receive(t, { events: ['commission.created'] })
-        t.shop.receiver?.respond(hook.path, 500)
-        const { commission } = await t.order({ amountCents: 1000, couponCode: discountCode })
-        await hook.of(commission.id)
-        await t.sleep(Math.min(6500, t.shop.webhookTimeoutMs))
-        const attempts = t.shop.receiver?.received(hook.path).filter(({ json }) => json.data.id === commission.id)
-        await end(t, hook.id)
-        t.equal(attempts?.length, 1, 'the number of attempts')
-      },
-      { page: `${PAGE}#delivery` },
-    )
+    sent('does-not-block', 'A receiver that fails does not affect the request', async (t) => {
+      const { discountCode } = await t.sharedAffiliate()
+      const hook = await receive(t, { events: ['commission.created'] })
+      t.shop.receiver?.respond(hook.path, 500)
+      const start = Date.now()
+      const { commission } = await t.order({ amountCents: 1000, couponCode: discountCode })
+      t.ok(Date.now() - start < 5000, 'the response took more than 5 seconds')
+      t.ok(await hook.of(commission.id), 'the event was not sent')
+      await end(t, hook.id)
+    })
+    sent('one-attempt', 'A failed delivery is not attempted again by default', async (t) => {
+      const { discountCode } = await t.sharedAffiliate()
+      const hook = await receive(t, { events: ['commission.created'] })
+      t.shop.receiver?.respond(hook.path, 500)
+      const { commission } = await t.order({ amountCents: 1000, couponCode: discountCode })
+      await hook.of(commission.id)
+      await t.sleep(Math.min(6500, t.shop.webhookTimeoutMs))
+      const attempts = t.shop.receiver?.received(hook.path).filter(({ json }) => json.data.id === commission.id)
+      await end(t, hook.id)
+      t.equal(attempts?.length, 1, 'the number of attempts')
+    })
     rule(
       'retried',
       'With `retryPolicy: standard` a failed delivery is attempted again after about 5 seconds, with the same bytes and webhook-id',
@@ -162,22 +152,17 @@ export const deliveries = group(
       },
       { page: `${PAGE}#retries` },
     )
-    rule(
-      'no-redirect',
-      'A redirect is not followed',
-      async (t) => {
-        const { discountCode } = await t.sharedAffiliate()
-        const hook = await receive(t, { events: ['commission.created'] })
-        const target = `/${t.id('target')}`
-        t.shop.receiver?.respond(hook.path, 307, { Location: t.shop.receiver.url(target) })
-        const { commission } = await t.order({ amountCents: 1000, couponCode: discountCode })
-        await hook.of(commission.id)
-        await t.sleep(500)
-        await end(t, hook.id)
-        t.equal(t.shop.receiver?.received(target).length, 0, 'requests to the target')
-      },
-      { page: `${PAGE}#delivery` },
-    )
+    sent('no-redirect', 'A redirect is not followed', async (t) => {
+      const { discountCode } = await t.sharedAffiliate()
+      const hook = await receive(t, { events: ['commission.created'] })
+      const target = `/${t.id('target')}`
+      t.shop.receiver?.respond(hook.path, 307, { Location: t.shop.receiver.url(target) })
+      const { commission } = await t.order({ amountCents: 1000, couponCode: discountCode })
+      await hook.of(commission.id)
+      await t.sleep(500)
+      await end(t, hook.id)
+      t.equal(t.shop.receiver?.received(target).length, 0, 'requests to the target')
+    })
     rule('unsubscribed', 'A deleted subscription receives nothing', async (t) => {
       const { discountCode } = await t.sharedAffiliate()
       const [gone, hook] = [await receive(t), await receive(t)]

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Define, group } from '../check.ts'
 import type { Context, Json } from '../context.ts'
 import { after } from '../context.ts'
@@ -201,10 +202,26 @@ function bodies(rule: Define): void {
     { page: `${ERRORS}#unknown_property` },
   )
   rule('events-tolerate-unknown-properties', 'Unknown properties of events are ignored, and listed', async (t) => {
-    const view = { type: 'page_view', url: 'https://shop.example/', storePayload: { a: 1 } }
-    const reply = await t.post('/events', view)
-    t.expect(reply, 202)
-    t.equal(reply.headers.get('X-Ignored-Properties'), 'storePayload', 'X-Ignored-Properties')
+    const view = { type: 'page_view', url: 'https://shop.example/', storePayload: { a: 1 }, couponCode: 'x' }
+    const order = {
+      externalOrderId: t.id('o'),
+      amountCents: 1,
+      source_name: 'web',
+      'größe, ⚖': 1,
+      lineItems: [{ color: 'red', options: { size: 1 } }, { color: 'blue' }],
+      shipping: { country: 'US', discountCents: 1 },
+    }
+    const names = ['source_name', 'gr%C3%B6%C3%9Fe%2C%20%E2%9A%96', 'lineItems[].color', 'lineItems[].options']
+    const options = { headers: { 'Idempotency-Key': randomUUID() } }
+    for (const [body, status, ignored] of [
+      [view, 202, 'storePayload, couponCode'],
+      [order, 201, [...names, 'shipping.discountCents'].join(', ')],
+      [order, 201, [...names, 'shipping.discountCents'].join(', ')],
+    ] as const) {
+      const reply = await t.post('/events', body, body === order ? options : {})
+      t.expect(reply, status)
+      t.equal(reply.headers.get('X-Ignored-Properties'), ignored, 'X-Ignored-Properties')
+    }
   })
   rule(
     'misspelled-properties',

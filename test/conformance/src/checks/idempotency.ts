@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { group } from '../check.ts'
+import { group, onPage } from '../check.ts'
 import type { Context, Json } from '../context.ts'
 
 const REUSED = 'reference/errors.md#idempotency_key_reused'
@@ -13,6 +13,9 @@ const KEYED: Record<string, (t: Context) => Promise<[path: string, body: Json, s
     await t.order({ amountCents: 1000, couponCode: affiliate.discountCode, occurredAt: day })
     return ['/payouts', t.periodOf(day, affiliate), 200]
   },
+  customers: async (t) => ['/customers', { customerId: t.id('c') }, 201],
+  refunds: async (t) => ['/refunds', { externalOrderId: t.id('o'), externalRefundId: 'r', amountCents: 1 }, 202],
+  cancellations: async (t) => ['/cancellations', { externalOrderId: t.id('o') }, 202],
   clicks: async (t) => ['/events', { type: 'click', ref: t.id('ref') }, 202],
   conversions: async (t) => [
     '/events',
@@ -22,6 +25,7 @@ const KEYED: Record<string, (t: Context) => Promise<[path: string, body: Json, s
 }
 
 export const idempotency = group('idempotency', { title: 'Idempotency', page: REUSED }, (rule) => {
+  const invalid = onPage(rule, 'reference/errors.md#idempotency_key_invalid')
   for (const [name, given] of Object.entries(KEYED))
     rule(
       `replays-${name}`,
@@ -92,24 +96,18 @@ export const idempotency = group('idempotency', { title: 'Idempotency', page: RE
     ['empty', ''],
     ['not-ascii', 'schlüssel'],
   ] as const)
-    rule(
+    invalid(
       `key-${name}`,
       `An Idempotency-Key that is ${name.replaceAll('-', ' ')} returns 400 idempotency_key_invalid`,
       async (t) => {
         const reply = await t.post('/programs', { name: t.id('P') }, { headers: { 'Idempotency-Key': key } })
         t.expect(reply, 400, 'idempotency_key_invalid')
       },
-      { page: 'reference/errors.md#idempotency_key_invalid' },
     )
-  rule(
-    'key-of-255',
-    'An Idempotency-Key of 255 characters is accepted',
-    async (t) => {
-      const key = randomUUID().padEnd(255, 'x')
-      t.expect(await t.post('/programs', { name: t.id('P') }, { headers: { 'Idempotency-Key': key } }), 201)
-    },
-    { page: 'reference/errors.md#idempotency_key_invalid' },
-  )
+  invalid('key-of-255', 'An Idempotency-Key of 255 characters is accepted', async (t) => {
+    const key = randomUUID().padEnd(255, 'x')
+    t.expect(await t.post('/programs', { name: t.id('P') }, { headers: { 'Idempotency-Key': key } }), 201)
+  })
   rule('optional', 'Operations other than conversions require no key', async (t) => {
     const name = t.id('P')
     const ids = []

@@ -92,8 +92,16 @@ export const isolation = group('isolation', { title: 'Isolation of shops', page,
       const { attribution } = await t.decide({ amountCents: 1000, ...evidence })
       t.ok(attribution.affiliateId !== id, `${JSON.stringify(evidence)} credits the affiliate of another shop`)
     }
+    const sessionId = t.id('s')
+    for (const name of [{ ref: slug }, { ref: id }, { affiliateId: id }, { affiliateCode: discountCode }])
+      t.expect(await t.post('/events', { type: 'click', sessionId, ...name }), 202)
+    const { journey } = t.expect(await t.get('/journey', { sessionId }), 200)
+    t.ok(
+      journey.every((entry: Json) => entry.affiliateId !== id),
+      'a click names the affiliate of another shop',
+    )
   })
-  rule('clicks', 'A click of another shop credits nobody', async (t) => {
+  rule('clicks', 'A click of another shop credits nobody, and its id can be used again', async (t) => {
     const { slug } = await stranger(t)
     const [clickId, sessionId] = [t.id('click'), t.id('s')]
     const own = t.expect(await other(t, 'POST', '/events', { type: 'click', ref: slug, clickId, sessionId }), 202).id
@@ -103,6 +111,13 @@ export const isolation = group('isolation', { title: 'Isolation of shops', page,
         null,
         `affiliateId of ${JSON.stringify(evidence)}`,
       )
+    const { id, slug: ref } = await t.sharedAffiliate()
+    t.expect(await t.post('/events', { type: 'click', ref, clickId }), 202)
+    t.equal(
+      (await t.decide({ amountCents: 1000, clickId })).attribution.affiliateId,
+      id,
+      'affiliateId of the own click',
+    )
   })
   rule('same-code', 'Two shops can have the same code', async (t) => {
     const { discountCode } = await t.affiliate()
@@ -138,14 +153,9 @@ export const isolation = group('isolation', { title: 'Isolation of shops', page,
     const { discountCode } = await t.sharedAffiliate()
     const externalOrderId = t.id('o')
     await t.order({ externalOrderId, amountCents: 9000, couponCode: discountCode })
-    t.expect(
-      await other(t, 'POST', '/refunds', {
-        externalOrderId,
-        externalRefundId: t.id('r'),
-        amountCents: 3000,
-      }),
-      202,
-    )
+    const externalRefundId = t.id('r')
+    t.expect(await other(t, 'POST', '/refunds', { externalOrderId, externalRefundId, amountCents: 3000 }), 202)
+    t.expect(await other(t, 'DELETE', `/refunds?${new URLSearchParams({ externalOrderId, externalRefundId })}`), 202)
     t.equal((await t.commissionOf(externalOrderId)).commissionAmountCents, 1440, 'commissionAmountCents')
   })
   rule('payouts', 'A payout of another shop contains none of the commissions', async (t) => {

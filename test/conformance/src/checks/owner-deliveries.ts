@@ -4,7 +4,6 @@ import type { Context, Json } from '../context.ts'
 import { end, hex, PAGE, receive } from './webhooks.ts'
 
 function ownerDeliveries(rule: Define): void {
-  const { page } = { page: `${PAGE}#delivery` }
   const logged = async (t: Context, subscriptionId: string): Promise<Json | undefined> =>
     t.until(
       async () =>
@@ -13,34 +12,29 @@ function ownerDeliveries(rule: Define): void {
           .data.find((delivery: Json) => delivery.finishedAt),
       t.shop.webhookTimeoutMs,
     )
-  rule(
-    'redelivered',
-    'A redelivery sends the same bytes with the same webhook-id',
-    async (t) => {
-      const { discountCode } = await t.sharedAffiliate()
-      const hook = await receive(t, { events: ['commission.created'], secret: randomUUID() })
-      const { commission } = await t.order({ amountCents: 1000, couponCode: discountCode })
-      await hook.of(commission.id)
-      const own = () => t.shop.receiver?.received(hook.path).filter(({ json }) => json.data.id === commission.id) ?? []
-      const all = () => t.owner('GET', '/deliveries', undefined, { subscriptionId: hook.id, limit: 100 })
-      const webhookId = own()[0]?.headers['webhook-id']
-      const row = await t.until(
-        async () =>
-          t
-            .expect(await all(), 200)
-            .data.find((delivery: Json) => delivery.webhookId === webhookId && delivery.finishedAt),
-        t.shop.webhookTimeoutMs,
-      )
-      t.ok(row, 'the delivery is not listed')
-      t.expect(await t.owner('POST', `/deliveries/${row?.id}/redeliver`), 200)
-      await t.until(() => (own().length > 1 ? true : undefined), t.shop.webhookTimeoutMs)
-      await end(t, hook.id)
-      const [first, second] = own()
-      t.ok(first && second && first.body.equals(second.body), 'the bytes differ, or nothing was sent')
-      t.equal(second?.headers['webhook-id'], first?.headers['webhook-id'], 'webhook-id')
-    },
-    { page },
-  )
+  rule('redelivered', 'A redelivery sends the same bytes with the same webhook-id', async (t) => {
+    const { discountCode } = await t.sharedAffiliate()
+    const hook = await receive(t, { events: ['commission.created'], secret: randomUUID() })
+    const { commission } = await t.order({ amountCents: 1000, couponCode: discountCode })
+    await hook.of(commission.id)
+    const own = () => t.shop.receiver?.received(hook.path).filter(({ json }) => json.data.id === commission.id) ?? []
+    const all = () => t.owner('GET', '/deliveries', undefined, { subscriptionId: hook.id, limit: 100 })
+    const webhookId = own()[0]?.headers['webhook-id']
+    const row = await t.until(
+      async () =>
+        t
+          .expect(await all(), 200)
+          .data.find((delivery: Json) => delivery.webhookId === webhookId && delivery.finishedAt),
+      t.shop.webhookTimeoutMs,
+    )
+    t.ok(row, 'the delivery is not listed')
+    t.expect(await t.owner('POST', `/deliveries/${row?.id}/redeliver`), 200)
+    await t.until(() => (own().length > 1 ? true : undefined), t.shop.webhookTimeoutMs)
+    await end(t, hook.id)
+    const [first, second] = own()
+    t.ok(first && second && first.body.equals(second.body), 'the bytes differ, or nothing was sent')
+    t.equal(second?.headers['webhook-id'], first?.headers['webhook-id'], 'webhook-id')
+  })
   rule(
     'delivery-log',
     'The outcome of a delivery is a fixed code: `ok`, or `http_5xx` for a receiver that fails',
@@ -63,7 +57,6 @@ function ownerDeliveries(rule: Define): void {
         'status, code and httpStatus',
       )
     },
-    { page },
   )
   rule(
     'new-secret',

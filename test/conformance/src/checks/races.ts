@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { group } from '../check.ts'
 import type { Reply } from '../client.ts'
+import type { Json } from '../context.ts'
 
 const statuses = (replies: Reply[]) =>
   replies
@@ -54,6 +55,16 @@ export const races = group(
       t.equal(statuses(replies), Array(COUNT).fill(201).join(' '), 'the statuses')
       t.equal(new Set(replies.map(({ body }) => body.commission?.id)).size, 1, 'the number of different commissions')
       t.equal((await t.rowsOf(affiliate.id)).length, 1, 'the number of commissions')
+    })
+    rule('same-click-id', 'Of concurrent clicks of two affiliates with one id, those of one keep it', async (t) => {
+      const [a, b, clickId, sessionId] = [await t.affiliate(), await t.affiliate(), t.id('click'), t.id('s')]
+      const send = (n: number) => t.post('/events', { type: 'click', ref: [a, b][n % 2].slug, clickId, sessionId })
+      t.equal(statuses(await t.together(4, send)), '202 202 202 202', 'the statuses')
+      const { journey } = t.expect(await t.get('/journey', { sessionId }), 200)
+      const kept: Json[] = journey.filter((entry: Json) => entry.clickId === clickId)
+      t.equal([kept.length, new Set(kept.map(({ affiliateId }) => affiliateId)).size], [2, 1], 'clicks and affiliates')
+      const { attribution } = await t.decide({ amountCents: 1000, clickId })
+      t.equal(attribution.affiliateId, kept[0]?.affiliateId, 'affiliateId')
     })
     rule(
       'same-affiliate',

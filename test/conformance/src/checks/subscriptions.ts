@@ -81,6 +81,8 @@ export const subscriptions = group(
         { url: undefined, hookUrl: URL_OF_NOBODY },
         { url: undefined, target_url: URL_OF_NOBODY },
         { hookUrl: URL_OF_NOBODY },
+        { url: '', hookUrl: '', target_url: URL_OF_NOBODY },
+        { url: '', hookUrl: URL_OF_NOBODY },
       ]) {
         const made = await subscribe(t, body)
         t.equal(made.url, URL_OF_NOBODY, 'url')
@@ -93,7 +95,8 @@ export const subscriptions = group(
       'url-required',
       'POST without a URL returns 400',
       async (t) => {
-        t.expect(await t.post('/webhooks', SILENT), 400, 'invalid_body')
+        for (const body of [{}, { url: '', hookUrl: '', target_url: '' }])
+          t.expect(await t.post('/webhooks', { ...SILENT, ...body }), 400, 'invalid_body')
       },
       { page: 'reference/errors.md#invalid_body' },
     )
@@ -117,6 +120,29 @@ export const subscriptions = group(
         t.equal(made.events, events, 'events')
         await unsubscribe(t, made)
       },
+    )
+    rule(
+      'changed-by-owner',
+      'An owner changes the sent fields of a subscription, and reads its deliveries',
+      async (t) => {
+        const { id, updatedAt: _, ...made } = await subscribe(t, { source: 'zapier' })
+        const path = `/webhooks/${id}`
+        const change = { retryPolicy: 'standard', extendedEvents: true }
+        const { data } = t.expect(await t.settled(() => t.owner('PATCH', path, change)), 200)
+        t.fields(data, { ...made, ...change }, 'data')
+        const { data: deliveries } = t.expect(
+          await t.owner('GET', '/deliveries', undefined, { subscriptionId: id }),
+          200,
+        )
+        const again = t.expect(
+          await t.owner('POST', `${path}/redeliver`, { from: '2020-01-01', dryRun: true }),
+          200,
+        ).data
+        t.equal([deliveries, again.dryRun, again.queued], [[], true, 0], 'deliveries, dryRun and queued')
+        await unsubscribe(t, { id })
+        t.expect(await t.owner('PATCH', path, change), 404, 'webhook_not_found')
+      },
+      { needs: ['owner'] },
     )
     rule('source', '`source` is kept', async (t) => {
       const made = await subscribe(t, { source: 'zapier' })

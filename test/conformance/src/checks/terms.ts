@@ -29,6 +29,8 @@ export const terms = group('terms', { title: 'Terms of programs', page: 'concept
       const again = await set(t, affiliate, [pays(20)])
       t.equal([first.version, again.version], [2, 2], 'version')
       const query = { id: affiliate.campaignId }
+      const old = t.expect(await t.get('/programs/terms', { ...query, version: 1 }), 200).data
+      t.fields(old, { version: 1, rules: [] }, 'version 1')
       t.expect(
         await t.call('PUT', '/api/v1/programs/terms', { query, body: { version: 1, rules: [] } }),
         409,
@@ -36,6 +38,17 @@ export const terms = group('terms', { title: 'Terms of programs', page: 'concept
       )
     },
   )
+  rule('invalid', 'A PUT without rules, and a rule with an invalid rate, return 400 and change nothing', async (t) => {
+    const { campaignId: id } = await t.affiliateOf({})
+    for (const [body, code] of [
+      [undefined, 'invalid_body'],
+      [{}, 'invalid_body'],
+      [{ version: 1 }, 'invalid_body'],
+      [{ rules: [pays(5), pays(6.125)] }, 'commission_percent_invalid'],
+    ] as const)
+      t.expect(await t.call('PUT', '/api/v1/programs/terms', { query: { id }, body }), 400, code)
+    t.fields(t.expect(await t.get('/programs/terms', { id }), 200).data, { version: 1, rules: [] }, 'data')
+  })
   rule('first-match', 'The first rule that matches counts, and without one the rate of the program', async (t) => {
     const affiliate = await t.affiliateOf({})
     await set(t, affiliate, [
@@ -65,6 +78,8 @@ export const terms = group('terms', { title: 'Terms of programs', page: 'concept
     const other = await t.affiliate({ campaignId: affiliate.campaignId })
     await set(t, affiliate, [pays(25, { affiliateIds: [affiliate.id] })])
     t.equal([(await earns(t, affiliate)).amountCents, (await earns(t, other)).amountCents], [2500, 1600], 'amountCents')
+    const { rules } = await set(t, affiliate, [pays(5, { affiliateIds: [affiliate.id, affiliate.id] })])
+    t.equal(rules[0]?.when.affiliateIds, [affiliate.id], 'affiliateIds')
   })
   rule('customer-order', 'customerOrder counts the credited orders of the customer', async (t) => {
     const [affiliate, customerId] = [await t.affiliateOf({}), t.id('c')]
@@ -122,7 +137,8 @@ export const terms = group('terms', { title: 'Terms of programs', page: 'concept
     const [affiliate, externalOrderId] = [await t.affiliateOf({}), t.id('o')]
     await set(t, affiliate, [{ ...pays(30), maxCommissionCents: 1000 }])
     await t.order({ externalOrderId, amountCents: 10_000, currency: 'USD', couponCode: affiliate.discountCode })
-    t.equal((await t.commissionOf(externalOrderId)).commissionAmountCents, 1000, 'commissionAmountCents')
+    const capped = { commissionAmountCents: 1000, commissionRateBps: 3000, termsVersion: 2, termsRule: 0 }
+    t.fields(await t.commissionOf(externalOrderId), capped, 'commission')
     t.expect(await t.post('/refunds', { externalOrderId, externalRefundId: t.id('r'), amountCents: 2500 }), 200)
     t.equal((await t.commissionOf(externalOrderId)).commissionAmountCents, 750, 'commissionAmountCents')
   })
@@ -157,5 +173,10 @@ export const terms = group('terms', { title: 'Terms of programs', page: 'concept
     await set(t, affiliate, [pays(20)])
     const flat = { commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
     t.expect(await t.patch(`/programs?id=${affiliate.campaignId}`, flat), 409, 'program_has_terms')
+    await set(t, affiliate, [])
+    const { data } = t.expect(await t.patch(`/programs?id=${affiliate.campaignId}`, flat), 200)
+    t.equal(data.commissionType, 'FLAT_PER_ORDER', 'commissionType without rules')
+    const { rules } = await set(t, affiliate, [pays(7.25)])
+    t.equal(rules, [pays(7.25)], 'rules of a flat program')
   })
 })
