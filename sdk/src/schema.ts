@@ -3843,7 +3843,7 @@ export interface components {
             storeDomainAliases?: string[];
             /**
              * @description The host names that your shop's pages run on, exactly as in their addresses (`www.shop.example` is another one than `shop.example`). Pages on them may
-             *     report clicks, and affiliate links lead to the first. An empty list turns tracking off.
+             *     report clicks, and affiliate links lead to the first. IP addresses are rejected. An empty list turns tracking off.
              */
             siteDomains?: string[];
         };

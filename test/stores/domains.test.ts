@@ -61,6 +61,8 @@ describe('the settings', () => {
     'hats example.com',
     '*.example.com',
     '[::1]',
+    '203.0.113.7',
+    '0xcb.0.113.7',
     'a..b',
     'x'.repeat(254),
   ])('400 for the domain "%s"', async (text) => {

@@ -52,6 +52,10 @@ const headersOf = (path: string) =>
 
 const isStoredNowhere = ({ headers }: Response) => headers.get('Cache-Control')?.includes('no-store') ?? false
 
+/** Whether it is the page that a browser gets for a link that does not work. */
+const isPage = ({ headers }: Response, op: DocumentedOperation | undefined) =>
+  op?.id === 'followAffiliateLink' && headers.get('Content-Type')?.startsWith('text/html')
+
 async function errorProblems(response: Response, op: DocumentedOperation | undefined): Promise<string[]> {
   const wrong: string[] = []
   const code = response.headers.get('X-Error-Code') ?? ''
@@ -60,9 +64,11 @@ async function errorProblems(response: Response, op: DocumentedOperation | undef
     : deref({ $ref: '#/components/schemas/ErrorCode' }).enum
   if (!codes.includes(code))
     wrong.push(`X-Error-Code ${code} is not documented for ${op?.id ?? 'this path'} ${response.status}`)
-  const body = (await response.json()) as Record<string, unknown>
-  if (Object.keys(body).join() !== 'error' || typeof body.error !== 'string')
-    wrong.push('the body is not exactly { error }')
+  if (!isPage(response, op)) {
+    const body = (await response.json()) as Record<string, unknown>
+    if (Object.keys(body).join() !== 'error' || typeof body.error !== 'string')
+      wrong.push('the body is not exactly { error }')
+  }
   if ([429, 503].includes(response.status) && !response.headers.get('Retry-After')) wrong.push('no Retry-After')
   return wrong
 }

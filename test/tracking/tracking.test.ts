@@ -246,7 +246,11 @@ describe('everything is off', () => {
   test('404 without domains, and for a shop that does not exist', async ({ server }) => {
     const other = { ...server, ...server.asShop(await server.createShop()) }
     await expectAll(other, [404, 'tracking_off'])
-    await expectAll({ ...server, shop: { ...server.shop, shopId: 'shp_none' } }, [404, 'tracking_off'])
+    const unknown = { ...server, shop: { ...server.shop, shopId: 'shp_none' } }
+    await expectAll(unknown, [404, 'tracking_off'])
+    // Otherwise the page sees a network error.
+    const { headers } = await report(unknown, 'click', { ref: nisa.slug })
+    expect(headers.get('Access-Control-Allow-Origin')).toBe(ORIGIN)
   })
 
   test('403 while the shop is suspended or without a plan, 503 while its API is off', async ({ server }) => {
@@ -260,5 +264,24 @@ describe('everything is off', () => {
     await shops.update(server.deps, shop.shopId, { apiEnabled: true })
     await shops.suspend(server.deps, shop.shopId)
     await expectAll(other, [403, 'shop_suspended'])
+  })
+
+  test('visitors of its links get a page with the same status and code, and other clients JSON', async ({ server }) => {
+    const shop = await server.createShop()
+    const other = { ...server, ...server.asShop(shop) }
+    const visit = async () => {
+      const reply = await follow(other, nisa.slug, '', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
+      const { headers, body } = reply
+      expect([headers.get('Content-Type'), headers.get('Vary')]).toEqual(['text/html; charset=UTF-8', 'Accept'])
+      expect(headers.get('Content-Security-Policy')).toContain("default-src 'none'")
+      return [...codeOf(reply), /<h1>(.*)<\/h1>/.exec(body)?.[1]]
+    }
+    expect(await visit()).toEqual([404, 'tracking_off', 'This link does not work'])
+    await expectOk(other.owner('PATCH', '/settings', { siteDomains: ['shop.example'] }))
+    await shops.update(server.deps, shop.shopId, { apiEnabled: false })
+    expect(await visit()).toEqual([503, 'api_disabled', 'This link is not available at the moment'])
+    await shops.suspend(server.deps, shop.shopId)
+    expect(await visit()).toEqual([403, 'shop_suspended', 'This link does not work'])
+    expect((await follow(other, nisa.slug, '', { Accept: '*/*' })).body).toEqual({ error: expect.any(String) })
   })
 })

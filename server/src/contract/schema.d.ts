@@ -1826,7 +1826,7 @@ export interface paths {
         };
         /**
          * The tracking script
-         * @description A script of less than 1 kB for the pages of the shop, for a `script` element with `async` and this address as its `src`. It reads `?ref`, `?via` or the parameter named by
+         * @description A script of less than 1 kB for the pages of the shop, for a `script` element with `defer` and this address as its `src`. It reads `?ref`, `?via` or the parameter named by
          *     `data-param`, records one click a visit, and keeps its ID in the first-party cookie `referral_click` for the longest click window of the shop's programs.
          *     `referral.clickId()` returns the ID for the order. With `data-consent` it stores and sends nothing before `referral.consent()`. With `data-views` it also records page views.
          *
@@ -1896,6 +1896,8 @@ export interface paths {
          * Follow an affiliate link
          * @description Records a click and redirects to the first of the shop's `siteDomains`, with `ref` and the click's ID as `referral_click_id`, which the tracking script keeps. Never redirects to another host.
          *     An unknown `ref`, a bot, a prefetch, a HEAD request, and clicks above the limits of `recordSiteClick` redirect without a click.
+         *
+         *     A client that accepts `text/html` gets an error as a page for the visitor, with the same status and `X-Error-Code`.
          */
         get: operations["followAffiliateLink"];
         put?: never;
@@ -4290,7 +4292,7 @@ export interface components {
             storeDomainAliases?: string[];
             /**
              * @description The host names that your shop's pages run on, exactly as in their addresses (`www.shop.example` is another one than `shop.example`). Pages on them may
-             *     report clicks, and affiliate links lead to the first. An empty list turns tracking off.
+             *     report clicks, and affiliate links lead to the first. IP addresses are rejected. An empty list turns tracking off.
              */
             siteDomains?: string[];
         };

@@ -26,19 +26,20 @@ export async function authorizeSite(
   { c, request }: { c: HonoContext; request: RequestState },
 ): Promise<SiteContext> {
   const { deps, limiter } = server
-  if (!(await server.apiSwitch.isOn())) throw apiDisabled()
   const isReport = site === 'report'
+  // Until its origin is refused, a page may read the reason of a rejection instead of seeing a network error.
+  if (isReport) request.allowedOrigin = c.req.header('Origin')
+  if (!(await server.apiSwitch.isOn())) throw apiDisabled()
   const byAddress = isReport ? await limiter.consume(`site:${request.address}`, ADDRESS_LIMIT) : undefined
   if (byAddress?.exceeded) throw rateLimited(byAddress)
   if (!isReport) await limitPublic(server, request)
   const recheck = async (db: Reader) => {
     const shop = await findSite(db, c)
-    if (isReport) requireOrigin(shop, c)
+    if (isReport) requireOrigin(shop, { c, request })
     return shop
   }
   const shop = await recheck(deps.db.read)
   request.caller = { shopId: shop.id }
-  if (isReport) request.allowedOrigin = c.req.header('Origin')
   const { requestId, traceparent } = request
   const limit = () => limiter.consume(`site-shop:${shop.id}`, STORE_LIMIT_FACTOR * requirePlan({ shop }))
   const isCounted = async () => !isAutomatic(c) && isWithinLimits(server, { request, isReport, limit })
@@ -81,12 +82,13 @@ const sitesOf = ({ siteDomains }: ShopRow): string[] => JSON.parse(siteDomains)
 export const isFromSite = (shop: ShopRow, c: HonoContext): boolean =>
   sitesOf(shop).some((domain) => c.req.header('Origin') === `https://${domain}`)
 
-function requireOrigin(shop: ShopRow, c: HonoContext): void {
-  if (!isFromSite(shop, c))
-    throw forbidden(
-      'origin_refused',
-      'This page may not report to this shop. Add its host name to siteDomains in the settings of the shop.',
-    )
+function requireOrigin(shop: ShopRow, { c, request }: { c: HonoContext; request: RequestState }): void {
+  if (isFromSite(shop, c)) return
+  request.allowedOrigin = undefined
+  throw forbidden(
+    'origin_refused',
+    'This page may not report to this shop. Add its host name to siteDomains in the settings of the shop.',
+  )
 }
 
 /** Whether the request is automated: a bot, a HEAD request, a prefetch, or a link that a page loads as an image or a frame. */

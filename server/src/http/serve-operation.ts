@@ -15,6 +15,7 @@ import { authorizeSite } from './authorize-site.ts'
 import { authorizeStore, identifyStore } from './authorize-store.ts'
 import { clientOf } from './client.ts'
 import { corsHeaders, siteCorsHeaders } from './cors.ts'
+import { toLinkPage } from './link-page.ts'
 import { handlers } from './operations.ts'
 import {
   canonicalJson,
@@ -46,7 +47,10 @@ export function serveOperation(server: Server, op: Operation) {
   return async function serveOperation(c: HonoContext<Env>): Promise<Response> {
     const request = startRequest(server, c)
     request.operation = op.id
-    const response = await execute(server, op, { c, request }).catch((error) => errorResponse(server, error, request))
+    const response = await execute(server, op, { c, request }).catch((error) => {
+      const rejection = errorResponse(server, error, request)
+      return op.site === 'link' ? toLinkPage(rejection, c.req.header('Accept')) : rejection
+    })
     const headers = await standardHeaders(server, request, op.path)
     finishRequest(server, request, c, response.status)
     const cors =

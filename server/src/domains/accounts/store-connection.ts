@@ -1,4 +1,5 @@
 import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto'
+import { isIPv4 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { ApiError, invalidField } from '../../contract/errors.ts'
 import type { Deps } from '../../core/context.ts'
@@ -15,8 +16,8 @@ const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 export function toDomain(name: string, text: string): string {
   const domain = domainToASCII(text.trim().replace(/\.$/, ''))
   // `domainToASCII` cuts off a path.
-  if (!DOMAIN.test(domain) || /[/\\?#]/.test(text))
-    throw invalidField('invalid_body', name, `must be a domain, like hats.myshopify.com.`)
+  if (!DOMAIN.test(domain) || isIPv4(domain) || /[/\\?#]/.test(text))
+    throw invalidField('invalid_body', name, 'must be a domain like shop.example, not a URL or an IP address.')
   return domain
 }
 
