@@ -48,8 +48,11 @@ const throwsOf = (symbol: ts.Symbol) =>
 
 const printed = (type: ts.Type) => checker.typeToString(type, undefined, flags).replaceAll(' | undefined', '')
 
-const signature = ({ parameters, type }: ts.SignatureDeclarationBase) =>
-  oneLine(`(${parameters.map((one) => one.getText()).join(', ')}): ${type?.getText()}`)
+const signature = (declaration: ts.SignatureDeclaration) => {
+  const { parameters, type } = declaration
+  const returned = type?.getText() ?? printed(checker.getSignatureFromDeclaration(declaration)!.getReturnType())
+  return oneLine(`(${parameters.map((one) => one.getText()).join(', ')}): ${returned}`)
+}
 
 const aliased = (symbol: ts.Symbol, { type }: ts.TypeAliasDeclaration) =>
   type.getText().startsWith('Open<')

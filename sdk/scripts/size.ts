@@ -13,11 +13,16 @@ const resources = ['affiliates', 'payouts', 'events', 'analytics'].map(
   ],
 )
 
+const middleware = ['express', 'fastify', 'hono', 'next'].map(
+  (framework): Entry => [framework, `export * from '../src/${framework}.ts'`, 1_000],
+)
+
 // A method of a resource takes about 30 bytes.
 const entries: Entry[] = [
   ['everything', `export * from '../src/index.ts'`, 11_100],
   ['createReferralClient', `export { createReferralClient } from '../src/index.ts'`, 10_800],
   ...resources,
+  ...middleware,
   ['isKnownEvent', `export { isKnownEvent } from '../src/index.ts'`, 500],
 ]
 

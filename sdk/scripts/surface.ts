@@ -1,7 +1,9 @@
 // Reads the documentation of every public function and method from the sources, and compiles the examples in it.
 import ts from 'typescript'
 
-const ENTRIES = ['index', 'admin', 'otel', 'msw']
+const ENTRIES = ['index', 'admin', 'otel', 'msw', 'express', 'fastify', 'hono', 'next']
+/** The entry points that export a middleware, under the same name. */
+const FRAMEWORKS = /\/(express|fastify|hono|next)\.ts$/
 const root = new URL('../src/', import.meta.url).pathname
 const options: ts.CompilerOptions = {
   strict: true,
@@ -27,7 +29,10 @@ export interface PublicFunction {
 }
 
 /** Interfaces that callers implement, and the inside of a client. */
-const NOT_CALLED = ['Logger', 'Core', 'FetchedResponse', 'ReferralClient', 'AdminClient']
+const NOT_CALLED = [
+  ...['Logger', 'Core', 'FetchedResponse', 'ReferralClient', 'AdminClient'],
+  ...['ExpressResponse', 'FastifyReply', 'HonoContext'],
+]
 
 /** Lists every function and method that the entry points export. */
 export const publicFunctions = (): PublicFunction[] => {
@@ -87,12 +92,16 @@ export const publicFunctions = (): PublicFunction[] => {
         if (examples.length) found.set(name, { name, parameters: [], documented: [], throws, examples, mayThrow: true })
       } else if (symbol.flags & ts.SymbolFlags.Value) {
         const [signature] = checker.getTypeOfSymbol(symbol).getCallSignatures()
-        if (signature) add(name, symbol, signature)
+        const framework = FRAMEWORKS.exec(file)?.[1]
+        if (signature) add(framework ? `${framework}.${name}` : name, symbol, signature)
       }
     }
   }
   return [...found.values()]
 }
+
+/** The other imports are names of the prelude. */
+const FROM_FRAMEWORK = 'const { $1 } = await load($2)'
 
 /**
  * Type-checks examples.
@@ -106,7 +115,11 @@ export const compileExamples = (
   examples: string[],
   folder: string,
 ): { problems: string[]; scripts: string[] } => {
-  const bodies = examples.map((example) => example.replaceAll(/^import .*\n/gm, ''))
+  const bodies = examples.map((example) =>
+    example
+      .replaceAll(/^import \{ (\w+) \} from ('@referral\/sdk\/(?:express|fastify|hono|next)')$/gm, FROM_FRAMEWORK)
+      .replaceAll(/^import .*\n/gm, ''),
+  )
   const text = `${prelude}\n${bodies.map((body, i) => `async function example${i}() {\n${body}\n}`).join('\n')}\n`
   const name = `${folder}/examples.virtual.ts`
   const host = ts.createCompilerHost(options)

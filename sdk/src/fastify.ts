@@ -1,4 +1,4 @@
-import { readVisit, type VisitOptions } from './visit.ts'
+import { PRIVATE, readVisit, type VisitOptions } from './visit.ts'
 
 export type { VisitOptions } from './visit.ts'
 
@@ -12,13 +12,24 @@ export interface FastifyRequest {
 
 /** The part of a Fastify reply that is used. */
 export interface FastifyReply {
-  header(name: string, value: readonly string[]): unknown
+  header(name: string, value: string | readonly string[]): unknown
 }
 
 /**
  * Creates a Fastify hook that records clicks of affiliate links. `request.clickId` is the ID for the order.
  *
- * Use: `app.decorateRequest('clickId')` and `app.addHook('onRequest', referral({ client }))`.
+ * @param options The client that reports the clicks, and how.
+ * @returns The hook, for `onRequest`.
+ *
+ * @example
+ * import type { FastifyRequest } from '@referral/sdk/fastify'
+ * import { referral } from '@referral/sdk/fastify'
+ * import fastify from 'fastify'
+ *
+ * const app = fastify()
+ * app.decorateRequest('clickId')
+ * app.addHook('onRequest', referral({ client }))
+ * app.post('/checkout', async (request) => (request as FastifyRequest).clickId)
  */
 export const referral =
   (options: VisitOptions) =>
@@ -27,5 +38,8 @@ export const referral =
     const url = `https://${headers.host ?? 'localhost'}${request.url}`
     const { clickId, cookies } = readVisit(options, { method, url, header: (name) => headers[name]?.toString() })
     request.clickId = clickId
-    if (cookies.length > 0) reply.header('Set-Cookie', cookies)
+    if (cookies.length > 0) {
+      reply.header('Set-Cookie', cookies)
+      reply.header('Cache-Control', PRIVATE)
+    }
   }

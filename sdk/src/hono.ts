@@ -1,4 +1,4 @@
-import { readVisit, type VisitOptions } from './visit.ts'
+import { PRIVATE, readVisit, type VisitOptions } from './visit.ts'
 
 export type { VisitOptions } from './visit.ts'
 
@@ -6,13 +6,22 @@ export type { VisitOptions } from './visit.ts'
 export interface HonoContext {
   readonly req: { readonly raw: Request }
   set(name: 'clickId', value: string | undefined): void
-  header(name: string, value: string, options: { append: true }): void
+  header(name: string, value: string, options?: { append: true }): void
 }
 
 /**
  * Creates a Hono middleware that records clicks of affiliate links. `c.get('clickId')` is the ID for the order.
  *
- * Use: `app.use(referral({ client }))`.
+ * @param options The client that reports the clicks, and how.
+ * @returns The middleware.
+ *
+ * @example
+ * import { referral } from '@referral/sdk/hono'
+ * import { Hono } from 'hono'
+ *
+ * const app = new Hono<{ Variables: { clickId: string | undefined } }>()
+ * app.use(referral({ client }))
+ * app.post('/checkout', (c) => c.text(c.get('clickId') ?? ''))
  */
 export const referral =
   (options: VisitOptions) =>
@@ -22,4 +31,5 @@ export const referral =
     context.set('clickId', clickId)
     await next()
     for (const cookie of cookies) context.header('Set-Cookie', cookie, { append: true })
+    if (cookies.length > 0) context.header('Cache-Control', PRIVATE)
   }

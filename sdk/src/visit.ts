@@ -31,7 +31,10 @@ export interface Visit {
 const BOT = /(?<!cu)bot|crawl|spider|slurp|facebookexternalhit|whatsapp|preview/i
 const DAY_SECONDS = 86_400
 
-const cookieOf = (cookies: string, name: string): string | undefined =>
+/** A shared cache would send one visitor's ID to all. */
+export const PRIVATE = 'private, no-store'
+
+export const cookieOf = (cookies: string, name: string): string | undefined =>
   new RegExp(`(?:^|; )${name}=([^;]+)`).exec(cookies)?.[1]
 
 /**

@@ -3,9 +3,16 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as sdk from '@referral/sdk'
 import * as admins from '@referral/sdk/admin'
+import * as forExpress from '@referral/sdk/express'
+import * as forFastify from '@referral/sdk/fastify'
+import * as forHono from '@referral/sdk/hono'
 import * as msw from '@referral/sdk/msw'
+import * as forNext from '@referral/sdk/next'
 import * as telemetry from '@referral/sdk/otel'
 import { type TestServer, testServer } from '@referral/server/testing'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
 import { http } from 'msw/http'
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -15,6 +22,7 @@ import type * as surface from '../../sdk/scripts/surface.ts'
 const script = new URL('../../sdk/scripts/surface.ts', import.meta.url).href
 const { publicFunctions, compileExamples } = (await import(script)) as typeof surface
 const functions = publicFunctions()
+const frameworks = { express: forExpress, fastify: forFastify, hono: forHono, next: forNext }
 const SOURCES = join(import.meta.dirname, '../../sdk/src')
 
 test('no example in the sources is left out', () => {
@@ -28,6 +36,7 @@ test('the surface is found', () => {
   expect(names).toEqual(expect.arrayContaining(['createCore', 'client.events.conversion', 'admin.keys.rotate']))
   expect(names).toEqual(expect.arrayContaining(['Call.safe', 'PagedCall.toArray', 'UnknownOutcomeError.reconcile']))
   expect(names).toEqual(expect.arrayContaining(['withOpenTelemetry', 'referralHandlers', 'generateSecret']))
+  expect(names).toEqual(expect.arrayContaining(Object.keys(frameworks).map((name) => `${name}.referral`)))
 })
 
 describe('the documentation of every public function', () => {
@@ -47,8 +56,18 @@ import { ${Object.keys(sdk).join(', ')} } from '@referral/sdk'
 import { createAdminClient, type StoreOptions } from '@referral/sdk/admin'
 import { withOpenTelemetry } from '@referral/sdk/otel'
 import { referralHandlers } from '@referral/sdk/msw'
+import type { FastifyRequest } from '@referral/sdk/fastify'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
 import { http } from 'msw/http'
 import { setupServer } from 'msw/node'
+declare function load<Name extends keyof Frameworks>(name: Name): Promise<Frameworks[Name]>
+interface Frameworks {
+${Object.keys(frameworks)
+  .map((name) => `  '@referral/sdk/${name}': typeof import('@referral/sdk/${name}')`)
+  .join('\n')}
+}
 declare const client: sdk.ReferralClient
 declare const admin: import('@referral/sdk/admin').AdminClient
 declare const affiliate: sdk.Affiliate, program: sdk.Program, batch: sdk.PayoutBatch, subscription: sdk.WebhookSubscription
@@ -130,7 +149,8 @@ test('every example compiles', () => {
 
 describe('every example runs', () => {
   const AsyncFunction = (async () => {}).constructor as new (...code: string[]) => (...args: unknown[]) => unknown
-  const imports = { ...sdk, ...admins, ...telemetry, ...msw, http, setupServer }
+  const load = (name: string) => frameworks[name.split('/').at(-1) as keyof typeof frameworks]
+  const imports = { ...sdk, ...admins, ...telemetry, ...msw, http, setupServer, express, fastify, Hono, load }
   let server: TestServer | undefined
   let isChanged = false
   beforeAll(() => {

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import * as sdk from '@referral/sdk'
 import { type TestServer, testServer } from '@referral/server/testing'
@@ -6,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { listen, startProxy } from './support/network.ts'
 
+const networkFetch = fetch
 const folder = join(import.meta.dirname, 'recipes')
 const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8')
 
@@ -25,6 +28,7 @@ describe('the README', () => {
     expect([...readme.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual([
       'Install',
       'First call',
+      'Clicks',
       'Errors',
       'Retries',
       'Timeouts',
@@ -167,6 +171,57 @@ describe('the output of a recipe', () => {
     vi.unstubAllGlobals()
     await import('./recipes/msw-fetch.ts')
     expect(printed).toEqual(['Nisa Karim'])
+  })
+
+  describe('a visitor’s click is the evidence for the order of', () => {
+    type Serve = (path: string, init?: RequestInit) => Promise<Response>
+    /** The servers of the recipes, which listen on the network or not. */
+    const shops: Record<string, (use: (serve: Serve) => Promise<void>) => Promise<void>> = {
+      'express.ts': async (use) => {
+        const { app } = await import('./recipes/express.ts')
+        const listening = app.listen(0, '127.0.0.1')
+        await once(listening, 'listening')
+        const { port } = listening.address() as AddressInfo
+        await use((path, init) => networkFetch(`http://127.0.0.1:${port}${path}`, init))
+        listening.close()
+      },
+      'fastify.ts': async (use) => {
+        const { app } = await import('./recipes/fastify.ts')
+        const url = await app.listen({ port: 0, host: '127.0.0.1' })
+        await use((path, init) => networkFetch(url + path, init))
+        await app.close()
+      },
+      'hono.ts': async (use) => {
+        const { app } = await import('./recipes/hono.ts')
+        await use(async (path, init) => app.request(path, init))
+      },
+    }
+
+    test.each(Object.keys(shops))('%s', async (name) => {
+      const program = { name: 'Friends', commissionPercent: 16, autoApproveOrder: true, status: 'PUBLISH' } as const
+      const { createReferralClient } = await import('@referral/sdk')
+      const client = createReferralClient({ apiKey: server.apiKey, baseUrl: server.baseUrl })
+      await client.programs.create(program)
+      const { id, slug } = await client.affiliates.create({ email: 'noor@example.com', name: 'Noor' })
+      await client.affiliates.update(id, { status: 'APPROVED' })
+      const reports: Promise<Response>[] = []
+      vi.stubGlobal('fetch', (request: Request) => {
+        const reply = server.fetch(request)
+        reports.push(reply)
+        return reply
+      })
+      await shops[name]!(async (serve) => {
+        const page = await serve(`/?ref=${slug}`)
+        await Promise.all(reports)
+        const cookie = page.headers
+          .getSetCookie()
+          .map((text) => text.split(';')[0])
+          .join('; ')
+        const thanks = await serve('/checkout', { method: 'POST', headers: { cookie } })
+        expect(await thanks.text()).toBe('Thank you.')
+      })
+      expect((await client.commissions.list()).data).toMatchObject([{ affiliateId: id, commissionAmountCents: 1600 }])
+    })
   })
 
   test('webhook.ts', async () => {

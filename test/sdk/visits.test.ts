@@ -73,9 +73,12 @@ describe.each(Object.entries(shops))('%s', (name, open) => {
     const clickId = await first.text()
     const cookie = cookies.map((text) => text.split(';')[0]).join('; ')
     expect(cookies[0]).toMatch(/^referral_click=[\w-]+; Max-Age=2592000; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
+    // A shared cache would send the ID to all visitors.
+    expect(first.headers.get('Cache-Control')).toBe('private, no-store')
     for (const path of ['/', `/hats?ref=${slug}`]) {
       const again = await shop.fetch(path, { headers: { cookie } })
       expect([await again.text(), again.headers.getSetCookie()]).toEqual([clickId, []])
+      expect(again.headers.get('Cache-Control')).toBeNull()
     }
     for (const headers of [new Headers({ 'User-Agent': 'Googlebot/2.1' }), new Headers({ 'Sec-Purpose': 'prefetch' })])
       expect((await shop.fetch(`/?ref=${slug}`, { headers })).headers.getSetCookie()).toEqual([])
