@@ -1,20 +1,12 @@
 // Full: it drives a browser.
-import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { snippetsOf } from '../docs/snippets.ts'
-import { CHROMIUM, whyNoChromium } from '../support/chromium.ts'
+import { whyNoChromium } from '../support/chromium.ts'
 import { rowsOf } from '../support/inspect.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { openSite } from '../support/site.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { FLAGS } from './fixture.ts'
+import { openSites, type Serve } from './sites.ts'
 
 const [shop, consent] = snippetsOf('docs/guides/static-shop.md').filter(({ language }) => language === 'html')
 /** What the page of a careful shop allows. */
@@ -22,75 +14,40 @@ const POLICY =
   "default-src 'none'; script-src 'unsafe-inline' https://referral.example; connect-src https://referral.example"
 
 let server: TestServer
-let browser: Browser
 let slug: string
 /** The error codes that the server answered with. */
 const refused: (string | null)[] = []
-const folder = temporaryFolder()
-const key = join(folder.path, 'key.pem')
-const cert = join(folder.path, 'cert.pem')
 
-/** Every host name leads here: the server of the API, and the static pages of the guide on all others. */
-const sites = async () => {
-  const made = spawnSync('openssl', [
-    'req',
-    '-x509',
-    '-newkey',
-    'rsa:2048',
-    '-nodes',
-    '-subj',
-    '/CN=shop.example',
-    '-keyout',
-    key,
-    '-out',
-    cert,
-  ])
-  expect(made.status).toBe(0)
-  const https = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, async (request, response) => {
-    // The check of the contract reads JSON.
-    const { host = '', 'accept-encoding': _encoding, ...others } = request.headers as Record<string, string>
-    const url = `https://${host}${request.url}`
-    if (host === 'referral.example') {
-      const body = request.method === 'POST' ? Buffer.concat(await request.toArray()) : null
-      const reply = await server.fetch(url, { method: request.method!, headers: others, body, redirect: 'manual' })
-      if (reply.status >= 400) refused.push(reply.headers.get('X-Error-Code'))
-      response.writeHead(reply.status, Object.fromEntries(reply.headers))
-      return void response.end(Buffer.from(await reply.arrayBuffer()))
-    }
-    const page = request.url?.startsWith('/consent') ? consent! : shop!
-    const shopId = host === 'forged.example' ? 'shp_none' : server.shop.shopId
-    response.writeHead(200, { 'Content-Type': 'text/html', 'Content-Security-Policy': POLICY })
-    response.end(page.code.replaceAll('YOUR_SHOP_ID', shopId))
-  })
-  await once(https.listen(0, '127.0.0.1'), 'listening')
-  return https
+/** The server of the API, and on all other hosts the static pages of the guide. */
+const serve: Serve = async (request) => {
+  const { host, pathname } = new URL(request.url)
+  if (host === 'referral.example') {
+    const reply = await server.fetch(request)
+    if (reply.status >= 400) refused.push(reply.headers.get('X-Error-Code'))
+    return reply
+  }
+  const page = pathname.startsWith('/consent') ? consent! : shop!
+  const shopId = host === 'forged.example' ? 'shp_none' : server.shop.shopId
+  const headers = { 'Content-Type': 'text/html', 'Content-Security-Policy': POLICY }
+  return new Response(page.code.replaceAll('YOUR_SHOP_ID', shopId), { headers })
 }
 
 describe.skipIf(whyNoChromium())('the pages of the guide', () => {
-  let https: Awaited<ReturnType<typeof sites>>
+  let sites: Awaited<ReturnType<typeof openSites>>
   beforeAll(async () => {
     server = await testServer()
     slug = (await withAffiliate(server)).affiliate.slug
     await openSite(server)
-    https = await sites()
-    const { port } = https.address() as AddressInfo
-    const rules = `--host-resolver-rules=MAP *.example 127.0.0.1:${port}`
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: [...FLAGS, '--ignore-certificate-errors', rules],
-    })
+    sites = await openSites(serve)
   }, 60_000)
   afterAll(async () => {
-    await browser?.close()
-    https?.close()
-    https?.closeAllConnections()
+    await sites?.close()
     await server?.close()
-    folder.remove()
   })
 
   const clicks = () => rowsOf(server, 'journey', { type: 'click' })
   const visitor = async () => {
-    const context = await browser.newContext()
+    const context = await sites.browser.newContext()
     const page = await context.newPage()
     const click = () => page.waitForResponse((response) => response.url().endsWith('/click'))
     return { context, page, click }

@@ -2,14 +2,14 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type TestServer, testServer } from '@referral/server/testing'
 import { signedRequest } from '@referral/webhook-verifier/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort, type RunningServer, startServer } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { PAGES, ROOT, type Snippet, snippetsOf } from './snippets.ts'
+import { moduleOf, PAGES, ROOT, type Snippet, snippetsOf, writeModules } from './snippets.ts'
 
 const all = PAGES.flatMap(snippetsOf)
 const run = promisify(execFile)
@@ -165,17 +165,12 @@ async function startReceiver() {
 describe('TypeScript', () => {
   const folder = join(import.meta.dirname, '.snippets')
   const own = all.filter(({ language, file }) => language === 'ts' && !file)
-  const fileOf = (snippet: Snippet) =>
-    join(folder, snippet.page.replace(/\.md$/, ''), snippet.path ?? `line-${snippet.line}.ts`)
+  const fileOf = (snippet: Snippet) => moduleOf(folder, snippet)
   const modules = own.filter(({ path }) => path)
   const scripts = own.filter(({ path }) => !path)
 
   beforeAll(() => {
-    rmSync(folder, { recursive: true, force: true })
-    for (const snippet of own) {
-      mkdirSync(dirname(fileOf(snippet)), { recursive: true })
-      writeFileSync(fileOf(snippet), snippet.code)
-    }
+    writeModules(folder, own)
     const config = { extends: '../../tsconfig.json', include: ['**/*.ts'], references: [] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   })
@@ -261,15 +256,20 @@ describe('TypeScript', () => {
     'docs/guides/nextjs.md lib/referrals.ts': async ({ referrals }) => {
       expect((await referrals.affiliates.list()).data).toHaveLength(1)
     },
-    'docs/guides/nextjs.md app/r/[ref]/route.ts': async ({ GET }) => {
-      const visit = (ref = 'nisa-karim') =>
-        GET(new Request('https://shop.example/r/x'), { params: Promise.resolve({ ref }) })
-      const response: Response = await visit()
-      expect([response.status, response.headers.get('Location')]).toEqual([302, 'https://shop.example/'])
-      expect(response.headers.get('Set-Cookie')).toMatch(/^referral_click_id=jrn_\w+; Path=\/; Max-Age=2592000; Secure/)
-      const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
-      const without: Response = await visit('\u0000')
-      expect([without.status, without.headers.get('Set-Cookie'), log.mock.calls.length]).toEqual([302, null, 1])
+    'docs/guides/nextjs.md proxy.ts': async ({ proxy, config }) => {
+      const reports: Promise<unknown>[] = []
+      const request = new Request('https://shop.example/hats?ref=nisa-karim')
+      const response: Response = proxy(request, { waitUntil: (report: Promise<unknown>) => reports.push(report) })
+      expect(response.headers.getSetCookie()[0]).toMatch(/^referral_click=[\w-]+; Max-Age=2592000; Path=\/; Secure/)
+      expect(response.headers.get('x-middleware-next')).toBe('1')
+      expect(await Promise.all(reports)).toEqual([null])
+      const matcher = new RegExp(`^${config.matcher}$`)
+      const paths = ['/', '/hats', '/checkout', '/_next/data/1.json', '/logo.png']
+      expect(paths.map((path) => matcher.test(path))).toEqual([true, true, true, false, false])
+    },
+    'docs/guides/nextjs.md app/checkout/route.ts': async ({ POST }) => {
+      const response: Response = await POST(new Request('https://shop.example/checkout', { method: 'POST' }))
+      expect([response.status, await response.json()]).toEqual([201, { id: expect.any(String) }])
     },
     'docs/guides/nextjs.md lib/report-order.ts': async ({ reportOrder }, { baseUrl, apiKey, fetch }) => {
       const click = { type: 'click', ref: 'nisa-karim', clickId: 'from the cookie' }
@@ -288,6 +288,11 @@ describe('TypeScript', () => {
       expect(printed).toEqual(['aff_1 earns 5 EUR'])
       vi.spyOn(console, 'warn').mockImplementation(() => undefined)
       expect((await POST(await signedRequest(event, { secret: 'forged' }))).status).toBe(400)
+    },
+    'docs/guides/workers.md checkout.ts': async ({ default: worker }, { apiKey, baseUrl }) => {
+      const env = { REFERRAL_BASE_URL: baseUrl, REFERRAL_API_KEY: apiKey }
+      const response: Response = await worker.fetch(new Request('https://shop.example/checkout'), env)
+      expect([response.status, await response.json()]).toEqual([201, { id: expect.any(String) }])
     },
     'docs/guides/workers.md receiver.ts': async ({ default: worker }) => {
       const receive = async (secret: string) =>

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
@@ -41,3 +41,35 @@ export const PAGES = ['README.md', 'docs/start.md', 'sdk/SKILL.md', 'webhook-ver
     .filter((page) => !/node_modules|decisions|\[page\]|start\.md/.test(page))
     .sort(),
 )
+
+/** The file of a snippet that {@link writeModules} writes. */
+export const moduleOf = (folder: string, { page, path, line }: Snippet): string =>
+  join(folder, page.replace(/\.md$/, ''), path ?? `line-${line}.ts`)
+
+/** Writes the modules of pages to an empty folder. */
+export function writeModules(folder: string, snippets: Snippet[]): void {
+  rmSync(folder, { recursive: true, force: true })
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  }
+  for (const snippet of snippets) write(moduleOf(folder, snippet), snippet.code)
+  for (const [name, text] of Object.entries(NEXT)) write(join(folder, 'node_modules/next', name), text)
+}
+
+/** What the guide uses of Next.js, which is 320 MB with its compiler. */
+const NEXT = {
+  'package.json': '{ "type": "module", "exports": { "./server": "./server.js" } }',
+  'server.js': `export class NextResponse extends Response {
+  static next = () => new NextResponse(null, { headers: { 'x-middleware-next': '1' } })
+}
+`,
+  'server.d.ts': `export class NextResponse extends Response {
+  static next(): NextResponse
+}
+export type NextRequest = Request
+export interface NextFetchEvent {
+  waitUntil(promise: Promise<unknown>): void
+}
+`,
+}

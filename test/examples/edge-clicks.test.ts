@@ -33,7 +33,7 @@ async function visit(path: string, init?: RequestInit, apiKey = server.apiKey): 
 }
 
 const clickOf = (response: Response) => {
-  const cookie = response.headers.getSetCookie().find((text) => text.startsWith('referral_click_id='))
+  const cookie = response.headers.getSetCookie().find((text) => text.startsWith('referral_click='))
   return cookie?.split(/[=;]/)[1]
 }
 
@@ -45,13 +45,14 @@ test('a visit through a link is reported, and its cookie attributes the order', 
   expect(response.headers.get('Cache-Control')).toBe('private, no-store')
   expect(response.headers.getSetCookie()).toEqual([
     'cart=1',
-    expect.stringMatching(/^referral_click_id=[\w-]{36}; Path=\/; Max-Age=2592000; Secure; HttpOnly; SameSite=Lax$/),
+    expect.stringMatching(/^referral_click=[\w-]{36}; Max-Age=2592000; Path=\/; Secure; HttpOnly; SameSite=Lax$/),
+    'referral_visit=nisa-karim; Path=/; Secure; HttpOnly; SameSite=Lax',
   ])
   expect(await reports[0]?.json()).toMatchObject({
     type: 'click',
     ref: 'nisa-karim',
     clickId: clickOf(response),
-    landingPage: `${SHOP}/shoes?ref=nisa-karim&utm_source=mail`,
+    landingPage: `${SHOP}/shoes`,
     referrerUrl: 'https://blog.example/',
     utmSource: 'mail',
   })
@@ -67,6 +68,7 @@ test('a visit through a link is reported, and its cookie attributes the order', 
 test.each([
   ['without a ref', '/shoes', undefined],
   ['with POST', '/cart?ref=nisa-karim', { method: 'POST' }],
+  ['that was counted', '/shoes?ref=nisa-karim', { headers: { Cookie: 'referral_visit=nisa-karim' } }],
 ])('a visit %s is not changed', async (_, path, init) => {
   const response = await visit(path, init)
   expect(response.headers.getSetCookie()).toEqual(['cart=1'])
@@ -77,7 +79,7 @@ test('the page is served when the click cannot be reported', async () => {
   const error = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   const response = await visit('/?ref=nisa-karim', undefined, 'rk_wrong')
   expect(await response.text()).toBe('a page')
-  expect(error).toHaveBeenCalledExactlyOnceWith(`click ${clickOf(response)}: This API key does not exist.`)
+  expect(error).toHaveBeenCalledExactlyOnceWith('click: This API key does not exist.')
 })
 
 test('URL values are cut to the maximum lengths of the API', async () => {
