@@ -1,7 +1,7 @@
 // PostgreSQL only: SQLite has no round trips.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { listShopsWithPending } from '../../server/src/domains/webhooks/claim-queries.ts'
+import { findWaiting } from '../../server/src/domains/webhooks/claim-queries.ts'
 import { insertRows } from '../support/inspect.ts'
 import { signIn } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
@@ -84,7 +84,7 @@ test('the look-up of pending deliveries, planned on an empty table, does not rea
   const observer = new pg.Client(url)
   await observer.connect()
   await observer.query('vacuum analyze deliveries')
-  const lookUp = () => db.transact((trx) => listShopsWithPending(trx, { after: '', limit: 10 }))
+  const lookUp = () => db.transact((trx) => findWaiting(trx, { after: '', limit: 10, now: '2026-10-01T00:00:00.000Z' }))
   await lookUp()
   const deliveries = Array.from({ length: 2000 }, (_, n) => ({
     id: `dlv_${n}`,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { hasEnded } from '../../core/lease-holders.ts'
-import type { Transaction } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
 import { prepared, preparedWrite } from '../../database/prepared.ts'
 import type { DeliveryRow, ShopRow, SubscriptionRow, WebhookEventRow } from '../../database/tables.ts'
@@ -24,36 +24,50 @@ export type Destination = Pick<
 export type ClaimedDelivery = Pick<DeliveryRow, 'shopId' | 'id' | 'subscriptionId' | 'webhookId' | 'attempts'> &
   Pick<WebhookEventRow, 'event' | 'body' | 'traceparent'>
 
-/** The active shops with pending deliveries after an id. Reads one row per shop, however many deliveries are pending. */
-export const listShopsWithPending = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
-  sql<{ id: string }>`
+/** A literal status, because a partial index is only used when its condition is part of the query. */
+const isFree = (now: string) =>
+  sql<boolean>`"status" = 'PENDING' and ("claimedUntil" is null or "claimedUntil" < cast(${now} as text))`
+
+/** An active shop with pending deliveries, and one of its subscriptions with deliveries that can be claimed, or nulls. */
+type WaitingRow = { waitingShop: string } & (Destination | { id: null })
+
+/** Reads one row per shop and subscription, however many deliveries are pending. */
+const waitingShops = prepared<{ after: string; limit: number; now: string }>()((db, { after, limit, now }) =>
+  sql<WaitingRow>`
     with recursive waiting(id) as (
       select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > ${after}
       union all
       select (select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > waiting.id)
       from waiting where waiting.id is not null
+    ),
+    page as materialized (
+      select id from waiting where id is not null
+        and not exists (select 1 from shops where shops.id = waiting.id and shops."suspendedAt" is not null)
+      limit ${limit}
     )
-    select id from waiting where id is not null
-      and not exists (select 1 from shops where shops.id = waiting.id and shops."suspendedAt" is not null)
-    limit ${limit}`.compile(db),
-)
-
-/** A literal status, because a partial index is only used when its condition is part of the query. */
-const isFree = (now: string) =>
-  sql<boolean>`"status" = 'PENDING' and ("claimedUntil" is null or "claimedUntil" < cast(${now} as text))`
-
-/** The subscriptions of a shop with deliveries that can be claimed, that with the oldest first. */
-export const listDestinations = prepared<{ shopId: string; now: string }>()((db, { shopId, now }) =>
-  sql<Destination>`
-    select s."shopId", s.id, s.url, s.secret, s."previousSecret", s."previousSecretUntil", s."failingSince", s."disabledAt",
-      s."maxInFlight", shops."clockOffsetMs",
+    select page.id as "waitingShop", s."shopId", s.id, s.url, s.secret, s."previousSecret", s."previousSecretUntil",
+      s."failingSince", s."disabledAt", s."maxInFlight", shops."clockOffsetMs",
       (select d.id from deliveries d where ${isFree(now)} and d."shopId" = s."shopId" and d."subscriptionId" = s.id
         order by d.attempts, d.id limit 1) as oldest
-    from subscriptions s join shops on shops.id = s."shopId"
-    where s."shopId" = ${shopId} and exists (
+    from page
+    left join subscriptions s on s."shopId" = page.id and exists (
       select 1 from deliveries d where ${isFree(now)} and d."shopId" = s."shopId" and d."subscriptionId" = s.id)
-    order by oldest`.compile(db),
+    left join shops on shops.id = s."shopId"
+    order by page.id, oldest`.compile(db),
 )
+
+/** The active shops with pending deliveries after an id, and their subscriptions with deliveries that can be claimed. */
+export interface Waiting {
+  shopIds: string[]
+  /** By shop, that with the oldest delivery first. */
+  destinations: Destination[]
+}
+
+export async function findWaiting(db: Reader, page: { after: string; limit: number; now: string }): Promise<Waiting> {
+  const rows = await waitingShops(db, page)
+  const shopIds = [...new Set(rows.map(({ waitingShop }) => waitingShop))]
+  return { shopIds, destinations: rows.filter((row) => row.id !== null) }
+}
 
 /** A claim of deliveries of one subscription. */
 export interface Claim {

@@ -2,13 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Deps, nowIso } from '../../../core/context.ts'
 import { registerLeaseHolder, unregisterLeaseHolder } from '../../../core/lease-holders.ts'
 import type { Transaction } from '../../../database/database.ts'
-import {
-  claimPending,
-  listDestinations,
-  listShopsWithPending,
-  releaseClaims,
-  releaseEndedClaims,
-} from '../claim-queries.ts'
+import { claimPending, findWaiting, releaseClaims, releaseEndedClaims } from '../claim-queries.ts'
 import { DUE_BATCH_SIZE, listShopsWithAdvancedRetries, makeDuePending } from '../delivery-queries.ts'
 import { type Addressed, createDeliver, type Deliver, type Dependencies, lazyTransport } from './deliver.ts'
 import { failed, type Outcome } from './outcome.ts'
@@ -172,10 +166,9 @@ class OutboxDispatcher implements Dispatcher {
   async #claim(trx: Transaction, afterShop: string): Promise<SyncedPage & { claimed: Addressed[] }> {
     const at = this.#options.now()
     const [now, until] = [new Date(at).toISOString(), new Date(at + CLAIM_MS).toISOString()]
-    const shops = await listShopsWithPending(trx, { after: afterShop, limit: SHOPS_PAGE })
-    const destinations = await Promise.all(shops.map(({ id: shopId }) => listDestinations(trx, { shopId, now })))
+    const { shopIds, destinations } = await findWaiting(trx, { after: afterShop, limit: SHOPS_PAGE, now })
     const inFlight = [...this.#inFlight.values()].map(({ destination }) => destination)
-    const claims = [...planClaims(destinations.flat(), inFlight)].map(async ([destination, count]) => {
+    const claims = [...planClaims(destinations, inFlight)].map(async ([destination, count]) => {
       const { shopId, id: subscriptionId } = destination
       const bounds = { maxInFlight: maxInFlightOf(destination), count }
       const rows = await claimPending(trx, { holder: this.#holder, now, until, shopId, subscriptionId, ...bounds })
@@ -183,8 +176,8 @@ class OutboxDispatcher implements Dispatcher {
     })
     const claimed = (await Promise.all(claims)).flat()
     claimed.sort((a, b) => a.attempts - b.attempts || (a.id < b.id ? -1 : 1))
-    const lastShop = shops.length < SHOPS_PAGE ? undefined : shops.at(-1)?.id
-    return { claimed, isBlocked: shops.length > 0 && claimed.length === 0, ...(lastShop && { nextShop: lastShop }) }
+    const lastShop = shopIds.length < SHOPS_PAGE ? undefined : shopIds.at(-1)
+    return { claimed, isBlocked: shopIds.length > 0 && claimed.length === 0, ...(lastShop && { nextShop: lastShop }) }
   }
 
   async #makeDuePending(trx: Transaction): Promise<void> {
