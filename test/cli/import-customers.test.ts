@@ -107,6 +107,28 @@ test.for<[string, string, string, number]>([
   expect(await customersOf({ customerEmail: `jo-${id}@example.com` })).toEqual([customer])
 })
 
+test('a dry run reports every customer of a rejected affiliate and every deactivated one, beyond its sample', async () => {
+  const rejected = await newAffiliate(server, { email: 'ron@example.com' })
+  await server.client.affiliates.update(rejected.id, { status: 'REJECTED' })
+  const { code, report, reasons } = await importRows(
+    'rewardful',
+    [
+      'Stripe customer ID,Affiliate email,Conversion state,Became conversion at,Deactivated at',
+      'd-1,nisa@example.com,conversion,2026-02-03 10:00:00 UTC,',
+      'd-2,nisa@example.com,conversion,2026-02-03 10:00:00 UTC,2026-03-01 10:00:00 UTC',
+      'd-3,ron@example.com,conversion,2026-02-03 10:00:00 UTC,',
+    ],
+    '--dry-run',
+    '--forecast',
+    '1',
+  )
+  expect([code, report.forecast, report.failed]).toEqual([8, { customers: 1, bound: 1 }, 2])
+  expect(reasons).toEqual([
+    expect.stringMatching(/^d-2,.*deactivated 2026-03-01/),
+    expect.stringMatching(/^d-3,.*ron@example\.com is rejected/),
+  ])
+})
+
 const HEADER = 'Customer ID,Email,Coupon,Affiliate email,State,First order,Orders,Note'
 
 test('rows that cannot be imported fail with a reason, and the others are bound', async () => {

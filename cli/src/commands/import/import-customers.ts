@@ -24,6 +24,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   customerId: ['stripeCustomerId', 'externalId', 'uid', 'customerUid'],
   customerEmail: ['email', 'referralEmail', 'leadEmail'],
   status: ['conversionState', 'state', 'customerStatus'],
+  deactivatedAt: [],
   signedUpAt: ['becameLeadAt', 'leadAt', 'signupDate', 'signedUp', 'createdAt', 'created'],
   firstOrderAt: ['becameConversionAt', 'customerSince', 'activeAt', 'firstSaleAt', 'firstOrder', 'firstOrderDate'],
   orders: ['sales', 'salesCount', 'ordersCount', 'numberOfOrders'],
@@ -107,18 +108,23 @@ function mapCustomerColumns({ header }: Csv, { map }: RowImportOptions): Record<
   return mapping
 }
 
-/** Finds an affiliate's ID by email address, link name, or code. */
-type AffiliateIndex = ReadonlyMap<string, string>
+interface AffiliateIndex {
+  /** IDs by email address, link name, or code. */
+  ids: ReadonlyMap<string, string>
+  /** The IDs of rejected affiliates, whose customers are not bound. */
+  rejected: ReadonlySet<string>
+}
 
 const fold = (name: string): string => name.normalize('NFKC').toLowerCase()
 
 function affiliateIndex({ affiliates, aliases }: ExistingShop): AffiliateIndex {
-  const index = new Map<string, string>()
+  const ids = new Map<string, string>()
   for (const { value, kind, affiliateId } of [...aliases.values()].flat())
-    index.set(`${kind} ${fold(value)}`, affiliateId)
+    ids.set(`${kind} ${fold(value)}`, affiliateId)
   for (const [email, { id, slug, discountCode }] of affiliates)
-    for (const key of [`EMAIL ${email}`, `LINK ${fold(slug)}`, `CODE ${fold(discountCode)}`]) index.set(key, id)
-  return index
+    for (const key of [`EMAIL ${email}`, `LINK ${fold(slug)}`, `CODE ${fold(discountCode)}`]) ids.set(key, id)
+  const rejected = [...affiliates.values()].filter(({ status }) => status === 'REJECTED')
+  return { ids, rejected: new Set(rejected.map(({ id }) => id)) }
 }
 
 interface PlanSettings {
@@ -172,6 +178,8 @@ function parseCustomer(
   if (!customerId && !customerEmail) return 'no customer id and no email address'
   if (status && !CUSTOMER_STATES.has(status.toLowerCase()))
     return `${status} is not a customer status; the statuses are ${[...CUSTOMER_STATES].join(', ')}`
+  const deactivatedAt = cell('deactivatedAt')
+  if (deactivatedAt) return `deactivated ${deactivatedAt}, so it earns nothing; empty the cell to bind the customer`
   const affiliate = findAffiliate(cell, affiliates, linkParameter)
   if (affiliate.problem !== undefined) return affiliate.problem
   const [signedUpAt, firstOrderAt] = ['signedUpAt', 'firstOrderAt'].map((field) =>
@@ -196,7 +204,7 @@ function parseCustomer(
 /** The affiliate whom the columns name. Those that name nobody do not matter beside one that does. */
 function findAffiliate(
   cell: (field: string) => string,
-  affiliates: AffiliateIndex,
+  { ids: idByName, rejected }: AffiliateIndex,
   linkParameter: string,
 ): { id: string; problem?: undefined } | { problem: string } {
   const names = [
@@ -205,12 +213,13 @@ function findAffiliate(
     ...refsInLinks(cell('link'), linkParameter).map((ref) => ['LINK', ref]),
     ['CODE', cell('coupon')],
   ].filter(([, name]) => name)
-  const ids = names.flatMap(([kind, name = '']) => affiliates.get(`${kind} ${fold(name)}`) ?? [])
+  const ids = names.flatMap(([kind, name = '']) => idByName.get(`${kind} ${fold(name)}`) ?? [])
   const [id] = ids
   const written = names.map(([, name]) => name).join(', ')
   if (names.length === 0) return { problem: 'no affiliate' }
   if (id === undefined) return { problem: `no affiliate of your shop is ${written}; import the affiliates first` }
-  return ids.every((one) => one === id) ? { id } : { problem: `${written} are different affiliates` }
+  if (ids.some((one) => one !== id)) return { problem: `${written} are different affiliates` }
+  return rejected.has(id) ? { problem: `not bound: the affiliate ${written} is rejected` } : { id }
 }
 
 const NOT_BOUND: Readonly<Record<string, string>> = {
