@@ -205,10 +205,11 @@ function documentedOperation(method: string, path: string) {
   const [withoutQuery = ''] = path.split('?')
   const found = patterns.find((pattern) => pattern.method === method && pattern.pattern.test(withoutQuery))
   if (!found) return undefined
-  const check = ({ status, body }: Reply) => {
+  const check = ({ status, headers, body }: Reply) => {
+    const type = headers.get('Content-Type') ?? 'missing'
+    if (found.files) return found.files.some((one) => type.startsWith(one)) ? undefined : `Content-Type is ${type}`
     const schema = found.responses[status]
-    if (schema) return mismatch(schema, body)
-    return Object.keys(found.responses).length ? `the status ${status} is not documented` : undefined
+    return schema ? mismatch(schema, body) : `the status ${status} is not documented`
   }
   return { id: found.id, check }
 }

@@ -20,6 +20,8 @@ export interface DocumentedOperation {
   path: string
   scope: string | null
   responses: Record<string, Schema>
+  /** The content types of what is not JSON. */
+  files?: string[]
 }
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/

@@ -1,5 +1,7 @@
 import type { Check, Group } from '../check.ts'
+import { accounts } from './accounts.ts'
 import { affiliates } from './affiliates.ts'
+import { aliases } from './aliases.ts'
 import { amounts } from './amounts.ts'
 import { attribution } from './attribution.ts'
 import { auth, keys, scopeRules } from './auth.ts'
@@ -20,6 +22,7 @@ import { lists } from './lists.ts'
 import { moderation } from './moderation.ts'
 import { orders } from './orders.ts'
 import { ownerWebhooks } from './owner-deliveries.ts'
+import { payments } from './payments.ts'
 import { payouts } from './payouts.ts'
 import { programs } from './programs.ts'
 import { races } from './races.ts'
@@ -31,6 +34,7 @@ import { settings } from './settings.ts'
 import { stores } from './stores.ts'
 import { subscriptions } from './subscriptions.ts'
 import { terms } from './terms.ts'
+import { tokens } from './tokens.ts'
 import { tracking } from './tracking.ts'
 
 /** All topics. Rules about every response are last. */
@@ -40,6 +44,8 @@ export const groups: readonly Group[] = [
   limits,
   lists,
   affiliates,
+  aliases,
+  tokens,
   programs,
   terms,
   coupons,
@@ -63,7 +69,9 @@ export const groups: readonly Group[] = [
   deliveries,
   keys,
   scopeRules,
+  accounts,
   moderation,
+  payments,
   connections,
   records,
   backtests,

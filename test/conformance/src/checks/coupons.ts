@@ -8,15 +8,31 @@ const list = async (t: Context, query: Record<string, string>): Promise<Json[]> 
 
 export const coupons = group('coupons', { title: 'Coupons', page: 'reference/conformance.md#coupons' }, (rule) => {
   rule('assigned', 'POST returns the coupon, and the affiliate has the code', async (t) => {
-    const [{ id, email }, code] = [await t.affiliate(), t.code()]
-    t.fields(t.expect(await t.post('/coupons', { affiliateId: id, code }), 200).data, { affiliateId: id, code }, 'data')
+    const [{ id, email, name, status }, code] = [await t.affiliate(), t.code()]
+    t.fields(
+      t.expect(await t.post('/coupons', { affiliateId: id, code }), 200).data,
+      { affiliateId: id, affiliateName: name, affiliateStatus: status, code, warnings: [] },
+      'data',
+    )
     const [affiliate] = t.expect(await t.get('/affiliates', { q: email }), 200).data
     t.equal(affiliate?.discountCode, code, 'discountCode of the affiliate')
   })
+  rule('without-program', 'Without a program, a coupon has no discount', async (t) => {
+    const { id } = await t.affiliate({ campaignId: null })
+    t.fields(
+      t.expect(await t.post('/coupons', { affiliateId: id }), 200).data,
+      { programId: null, discountEnabled: false, discountType: null, discountValue: null },
+      'data',
+    )
+  })
   rule('generated', 'Without `code`, a code of 8 characters A-Z and 1-9 without O is generated', async (t) => {
     const { id, discountCode } = await t.affiliate()
-    const { code } = t.expect(await t.post('/coupons', { affiliateId: id }), 200).data
-    t.ok(/^[A-NP-Z1-9]{8}$/.test(code) && code !== discountCode, `the code is ${code}`)
+    const codes = [discountCode]
+    for (const body of [{}, { code: null }]) {
+      const { code } = t.expect(await t.post('/coupons', { affiliateId: id, ...body }), 200).data
+      t.ok(/^[A-NP-Z1-9]{8}$/.test(code) && !codes.includes(code), `the code is ${code}`)
+      codes.push(code)
+    }
   })
   for (const [name, code] of [
     ['10-characters', 'ABCDEFGHI1'],
@@ -24,6 +40,12 @@ export const coupons = group('coupons', { title: 'Coupons', page: 'reference/con
     ['lower-o', 'ABCo'],
     ['upper-o', 'ABCO'],
     ['space', 'AB C'],
+    ['leading-space', ' AB'],
+    ['trailing-space', 'AB '],
+    ['no-break-space', 'A\u00a0B'],
+    ['line-separator', 'A\u2028'],
+    ['blank-braille', 'A\u2800'],
+    ['10-emoji', '🎩'.repeat(10)],
     ['empty', ''],
     ['control-character', 'AB\u0007'],
   ] as const)
@@ -39,20 +61,45 @@ export const coupons = group('coupons', { title: 'Coupons', page: 'reference/con
       },
       { page: `${ERRORS}#discount_code_invalid` },
     )
-  rule('9-characters', 'A code of 9 characters is accepted and returned as sent', async (t) => {
-    const [{ id }, code] = [await t.affiliate(), `${t.code()}a`]
-    t.equal(t.expect(await t.post('/coupons', { affiliateId: id, code }), 200).data.code, code, 'code')
+  rule('9-characters', 'A code of 9 characters of any script is accepted and returned as sent', async (t) => {
+    const [{ id }, short] = [await t.affiliate(), t.code().slice(0, 4)]
+    for (const code of [
+      `${t.code()}a`,
+      `${short}-16`,
+      `${short}ÄÖÜ`,
+      `${short}%_\\`,
+      `${short}٠Ø`,
+      `${short}🎩🎩🎩🎩🎩`,
+    ])
+      t.equal(t.expect(await t.post('/coupons', { affiliateId: id, code }), 200).data.code, code, 'code')
   })
+  rule(
+    'invalid-body',
+    'affiliateId null and a code that is no text return 400 invalid_body',
+    async (t) => {
+      const affiliateId = (await t.sharedAffiliate()).id
+      for (const body of [
+        { affiliateId: null, code: t.code() },
+        { affiliateId, code: 16 },
+      ])
+        t.expect(await t.post('/coupons', body), 400, 'invalid_body')
+    },
+    { page: `${ERRORS}#invalid_body` },
+  )
   rule(
     'unique',
     'The code of another affiliate returns 409 discount_code_taken, in any case',
     async (t) => {
-      const [a, b] = [await t.affiliate(), await t.affiliate()]
-      t.expect(
-        await t.post('/coupons', { affiliateId: b.id, code: a.discountCode.toLowerCase() }),
-        409,
-        'discount_code_taken',
-      )
+      const [a, b, short] = [await t.affiliate(), await t.affiliate(), t.code().slice(0, 4)]
+      for (const [code, same] of [
+        [`${short}abc`, `${short}ABC`],
+        [`${short}maß`, `${short}MASS`],
+        [`${short}Ünal`, `${short}U\u0308NAL`],
+      ]) {
+        t.expect(await t.post('/coupons', { affiliateId: a.id, code }), 200)
+        t.expect(await t.post('/coupons', { affiliateId: b.id, code: same }), 409, 'discount_code_taken')
+      }
+      t.expect(await t.post('/coupons', { affiliateId: b.id, code: `${short}abc` }), 200)
     },
     { page: `${ERRORS}#discount_code_taken` },
   )
@@ -71,6 +118,8 @@ export const coupons = group('coupons', { title: 'Coupons', page: 'reference/con
     const first = t.expect(await t.post('/coupons', { affiliateId: id, code }), 200).data
     const second = t.expect(await t.post('/coupons', { affiliateId: id, code }), 200).data
     t.equal(second, first, 'the second response')
+    const other = code.toLowerCase()
+    t.equal(t.expect(await t.post('/coupons', { affiliateId: id, code: other }), 200).data.code, other, 'another case')
   })
   rule(
     'unknown-affiliate',
@@ -111,6 +160,17 @@ export const coupons = group('coupons', { title: 'Coupons', page: 'reference/con
     t.equal(await ids({ affiliateId: id }), [id], 'coupons of the affiliate')
     t.ok((await ids({ code: discountCode.slice(1, 7).toLowerCase() })).includes(id), 'a part of the code must find it')
     t.equal(await ids({ affiliateId: id, status: 'APPROVED' }), [], 'coupons of approved affiliates')
+    const short = t.code().slice(0, 4)
+    for (const [code, part] of [
+      [`${short}_%1`, `${short}_%`],
+      [`${short}\\1`, `${short}\\`],
+      [`${short}ß`, `${short}SS`],
+    ] as const) {
+      t.expect(await t.post('/coupons', { affiliateId: id, code }), 200)
+      t.equal(await ids({ code: part }), [id], `coupons with ${part}`)
+      t.equal(await ids({ code: part, status: 'REJECTED', affiliateId: id }), [id], `rejected ones with ${part}`)
+    }
+    t.equal(await ids({ code: `${short}%1` }), [], 'coupons with a wildcard')
   })
   rule('archived-is-hidden', 'The coupon of an archived affiliate is not listed', async (t) => {
     const { id } = await t.affiliate()

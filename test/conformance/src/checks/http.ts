@@ -49,6 +49,10 @@ export const http = group(
     rule('unknown-query', 'Unknown query parameters are ignored', async (t) => {
       t.expect(await t.get('/affiliates', { limit: 1, colour: 'red' }), 200)
     })
+    rule('shop', 'GET /api/v1/shop has the currency and the time zone of the shop', async (t) => {
+      const { currency, timeZone } = t.expect(await t.get('/shop'), 200).data
+      t.ok(/^[A-Z]{3}$/.test(currency) && timeZone, `the currency is ${currency}, the time zone ${timeZone}`)
+    })
     rule('docs-without-key', 'GET /api/v1/docs returns an HTML page without a credential', async (t) => {
       const reply = await t.get('/docs', {}, { key: null })
       t.expect(reply, 200)

@@ -26,6 +26,8 @@ const WHAT: Record<string, string> = {
   'join-program': 'create an affiliate in a program',
   'patch-program': 'change a program',
   'assign-coupon': 'assign a code to an affiliate',
+  'create-alias': 'create an alias of an affiliate',
+  'create-token': 'create a token of an affiliate',
   'pay-batch': 'pay a batch',
   'delete-webhook': 'delete a webhook subscription',
 }
@@ -41,6 +43,12 @@ const FOREIGN: Record<string, (t: Context) => Promise<[method: string, path: str
   ],
   'patch-program': async (t) => ['PATCH', `/programs?id=${(await t.sharedProgram()).id}`, { name: 'x' }],
   'assign-coupon': async (t) => ['POST', '/coupons', { affiliateId: (await t.sharedAffiliate()).id, code: t.code() }],
+  'create-alias': async (t) => [
+    'POST',
+    '/affiliates/aliases',
+    { affiliateId: (await t.sharedAffiliate()).id, kind: 'CODE', value: t.code() },
+  ],
+  'create-token': async (t) => ['POST', '/affiliates/tokens', { affiliateId: (await t.sharedAffiliate()).id }],
   'pay-batch': async (t) => ['PATCH', `/payouts?id=${(await t.batch()).id}&action=pay`],
   'delete-webhook': async (t) => {
     const { data } = t.expect(
@@ -119,9 +127,11 @@ export const isolation = group('isolation', { title: 'Isolation of shops', page,
       'affiliateId of the own click',
     )
   })
-  rule('same-code', 'Two shops can have the same code', async (t) => {
-    const { discountCode } = await t.affiliate()
+  rule('same-code', 'Two shops can have the same code and the same alias', async (t) => {
+    const [{ id: affiliateId, discountCode }, value] = [await t.affiliate(), t.code()]
     const { id } = await stranger(t)
+    t.expect(await t.post('/affiliates/aliases', { affiliateId, kind: 'CODE', value }), 200)
+    t.expect(await other(t, 'POST', '/affiliates/aliases', { affiliateId: id, kind: 'CODE', value }), 200)
     t.expect(await other(t, 'POST', '/coupons', { affiliateId: id, code: discountCode }), 200)
   })
   rule('same-email', 'Two shops can have affiliates with the same email address', async (t) => {

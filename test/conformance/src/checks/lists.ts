@@ -30,6 +30,18 @@ export const lists = group('lists', { title: 'Lists', page }, (rule) => {
     const { q, ids } = await three(t)
     t.equal(idsOf(t.expect(await t.get('/affiliates', { q }), 200).data), ids, 'ids')
   })
+  rule('newest-first-everywhere', 'Programs, coupons and payouts are newest first, too', async (t) => {
+    for (const [path, field, create] of [
+      ['/programs', 'id', () => t.program()],
+      ['/coupons', 'affiliateId', async () => ({ affiliateId: (await t.affiliate()).id })],
+      ['/payouts', 'id', () => t.batch()],
+    ] as const) {
+      const [first, second] = [await create(), await create()]
+      const { data } = t.expect(await t.get(path, { limit: 100 }), 200)
+      const [newer, older] = [second, first].map((one) => data.findIndex((row: Json) => row[field] === one[field]))
+      t.ok(newer! >= 0 && newer! < older!, `the newer one is at ${newer} of ${path}, the older one at ${older}`)
+    }
+  })
   rule('pages', 'Pages follow each other without gaps or repeated rows', async (t) => {
     const { q, ids } = await three(t)
     const pages = []
@@ -39,9 +51,10 @@ export const lists = group('lists', { title: 'Lists', page }, (rule) => {
   })
   rule('beyond-the-last', 'A page after the last is empty', async (t) => {
     const { q } = await three(t)
-    const { data, pagination } = t.expect(await t.get('/affiliates', { q, page: 9 }), 200)
-    t.equal(data, [], 'data')
-    t.equal(pagination.total, 3, 'total')
+    for (const page of [2, 2_147_483_647]) {
+      const { data, pagination } = t.expect(await t.get('/affiliates', { q, page }), 200)
+      t.equal([data, pagination.total], [[], 3], 'data and total')
+    }
   })
   rule('after', '`after` continues after the row with that id', async (t) => {
     const { q, ids } = await three(t)
@@ -57,6 +70,7 @@ export const lists = group('lists', { title: 'Lists', page }, (rule) => {
     ['limit-text', { limit: 'ten' }],
     ['limit-fraction', { limit: '1.5' }],
     ['page-0', { page: 0 }],
+    ['page-empty', { page: '' }],
     ['page-negative', { page: -1 }],
   ] as const)
     rule(

@@ -1,21 +1,20 @@
+import { randomUUID } from 'node:crypto'
 import { type Define, group } from '../check.ts'
 import { after, type Context, type Json } from '../context.ts'
+import { debts } from './debts.ts'
+import { create, order } from './payout-calls.ts'
 
 const ERRORS = 'reference/errors.md'
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
-const order = async (t: Context, affiliate: Json, given: Json = {}): Promise<string> => {
-  const externalOrderId = t.id('o')
-  await t.order({ externalOrderId, amountCents: 10_000, couponCode: affiliate.discountCode, ...given })
-  return externalOrderId
-}
-const create = async (t: Context, body: Json): Promise<Json> => t.expect(await t.post('/payouts', body), 200).data
 const batchOf = async (t: Context, id: string): Promise<Json> => t.expect(await t.get('/payouts', { id }), 200).data[0]
 
 export const payouts = group('payouts', { title: 'Payouts', page: 'concepts/payouts.md#create-a-batch' }, (rule) => {
   creating(rule)
   bounds(rule)
   selecting(rule)
+  debts(rule)
   paying(rule)
 })
 
@@ -26,7 +25,18 @@ function creating(rule: Define): void {
     const batch = await create(t, t.periodOf(day, affiliate))
     t.fields(
       batch,
-      { status: 'OPEN', periodStart: day, periodEnd: after(day, DAY_MS - 1), currency: 'USD', paidAt: null },
+      {
+        status: 'OPEN',
+        progress: null,
+        periodStart: day,
+        periodEnd: after(day, DAY_MS - 1),
+        includeEarlier: false,
+        currency: 'USD',
+        heldBack: { commissions: 0, commissionCents: 0 },
+        onHold: { commissions: 0, commissionCents: 0, nextAvailableAt: null },
+        failureReason: null,
+        paidAt: null,
+      },
       'data',
     )
     t.equal(
@@ -34,6 +44,7 @@ function creating(rule: Define): void {
       { commissions: 2, affiliates: 1, commissionCents: 1653, taxWithheldCents: 0, netPayableCents: 1653 },
       'totals',
     )
+    t.equal(await batchOf(t, batch.id), batch, 'the batch in the list')
   })
   rule(
     'payable',
@@ -47,15 +58,26 @@ function creating(rule: Define): void {
   rule('dry-run', '`dryRun` returns the batch that would be created, without an id, and writes nothing', async (t) => {
     const [affiliate, day] = [await t.affiliate(), t.day()]
     const externalOrderId = await order(t, affiliate, { occurredAt: day })
-    const batch = await create(t, t.periodOf(day, affiliate, { dryRun: true }))
-    t.equal([batch.id, batch.totals.commissionCents], [null, 1600], 'id and commissionCents')
+    const body = t.periodOf(day, affiliate)
+    const headers = { 'Idempotency-Key': randomUUID() }
+    const dry = await t.post('/payouts', { ...body, dryRun: true }, { headers })
+    const { lines, createdAt, updatedAt, ...preview } = t.expect(dry, 200).data
+    t.equal([preview.id, lines.length, lines[0]?.netPayableCents], [null, 1, 1600], 'id, lines and netPayableCents')
     t.fields(await t.commissionOf(externalOrderId), { orderStatus: 'APPROVED', payoutBatchId: null }, 'commission')
+    // A dry run stores no response under the key, and null is a value that was not sent.
+    const nothing = { dryRun: null, currency: null, programId: null }
+    const made = t.expect(await t.post('/payouts', { ...body, ...nothing }, { headers }), 200).data
+    t.fields(made, { ...preview, id: made.id }, 'data')
+    t.expect(await t.post('/payouts', { ...body, dryRun: true }), 404, 'no_eligible_commissions')
   })
   rule(
     'nothing',
-    'A period without eligible commissions returns 404 no_eligible_commissions',
+    'A period without eligible commissions, or with one of 0 only, returns 404 no_eligible_commissions',
     async (t) => {
-      t.expect(await t.post('/payouts', t.periodOf(t.day(), await t.sharedAffiliate())), 404, 'no_eligible_commissions')
+      const [affiliate, day] = [await t.affiliate(), t.day()]
+      t.expect(await t.post('/payouts', t.periodOf(day, affiliate)), 404, 'no_eligible_commissions')
+      await order(t, affiliate, { amountCents: 1, occurredAt: day })
+      t.expect(await t.post('/payouts', t.periodOf(day, affiliate)), 404, 'no_eligible_commissions')
     },
     { page: `${ERRORS}#no_eligible_commissions` },
   )
@@ -68,8 +90,9 @@ function creating(rule: Define): void {
     },
     { page: `${ERRORS}#no_eligible_commissions` },
   )
-  rule('lines', '`include=lines` adds one line per affiliate', async (t) => {
+  rule('lines', '`include=lines` adds one line per affiliate, archived or not', async (t) => {
     const { id, affiliate } = await t.batch()
+    t.expect(await t.delete(`/affiliates?id=${affiliate.id}`), 200)
     const { data } = t.expect(await t.get('/payouts', { id, include: 'lines' }), 200)
     t.equal(data[0]?.lines?.length, 1, 'the number of lines')
     t.fields(
@@ -84,6 +107,8 @@ function creating(rule: Define): void {
       },
       'line',
     )
+    for (const query of [{ include: 'rows' }, { id: '' }])
+      t.expect(await t.get('/payouts', query), 400, 'invalid_parameter')
   })
   rule('filters', '`id`, `status` and `payoutBatchId` select batches and their commissions', async (t) => {
     const { id, externalOrderId } = await t.batch()
@@ -108,25 +133,53 @@ function bounds(rule: Define): void {
     },
     { page: `${ERRORS}#invalid_body` },
   )
-  for (const [name, periodEnd] of [
-    ['equal', '1990-01-02'],
-    ['reversed', '1990-01-01'],
+  for (const [name, ...ends] of [
+    ['equal', '1990-01-02', '1990-01-02T00:00:00.0009Z'],
+    ['reversed', '1990-01-01', '1990-01-02T01:00:00+02:00'],
   ] as const)
     rule(
       `period-${name}`,
       `periodEnd ${name === 'equal' ? 'equal to' : 'before'} periodStart returns 400 period_invalid`,
       async (t) => {
-        t.expect(await t.post('/payouts', { periodStart: '1990-01-02', periodEnd }), 400, 'period_invalid')
+        for (const periodEnd of ends)
+          t.expect(await t.post('/payouts', { periodStart: '1990-01-02', periodEnd }), 400, 'period_invalid')
       },
       { page: `${ERRORS}#period_invalid` },
     )
+  rule(
+    'period-malformed',
+    'A bound that is no date, does not exist, or has no offset returns 400 invalid_body',
+    async (t) => {
+      for (const periodEnd of ['1990-02-30', '1990-01-31T25:00:00Z', '1990-01-31T12:00:00', 'yesterday'])
+        t.expect(await t.post('/payouts', { periodStart: '1989-01-01', periodEnd }), 400, 'invalid_body')
+    },
+    { page: `${ERRORS}#invalid_body` },
+  )
   rule('inclusive', 'Both bounds are inclusive, to the millisecond', async (t) => {
     const [affiliate, day] = [await t.affiliate(), t.day()]
     const [start, end] = [after(day, 1000), after(day, 2000)]
     for (const ms of [999, 1000, 2000, 2001]) await order(t, affiliate, { occurredAt: after(day, ms) })
-    const batch = await create(t, { periodStart: start, periodEnd: end, affiliateIds: [affiliate.id] })
+    // The same instants in other time zones.
+    const [periodStart, periodEnd] = [
+      `${after(start, 2 * HOUR_MS).slice(0, -1)}+02:00`,
+      `${after(end, -5 * HOUR_MS).slice(0, -1)}-05:00`,
+    ]
+    const batch = await create(t, { periodStart, periodEnd, affiliateIds: [affiliate.id] })
+    t.fields(batch, { periodStart: start, periodEnd: end }, 'data')
     t.equal(batch.totals.commissions, 2, 'the number of commissions')
   })
+  rule(
+    'include-earlier',
+    '`includeEarlier` adds the approved commissions from before the period',
+    async (t) => {
+      const [affiliate, day] = [await t.affiliate(), t.day()]
+      for (const occurredAt of [after(day, -DAY_MS), day, after(day, DAY_MS)]) await order(t, affiliate, { occurredAt })
+      const batch = await create(t, t.periodOf(day, affiliate, { includeEarlier: true }))
+      t.fields(batch, { includeEarlier: true, periodStart: day }, 'data')
+      t.equal(batch.totals.commissions, 2, 'the number of commissions')
+    },
+    { page: 'concepts/payouts.md#months' },
+  )
   rule(
     'date-is-midnight',
     'A date alone as periodEnd is midnight UTC and leaves out the rest of the day',
@@ -160,6 +213,8 @@ function selecting(rule: Define): void {
       const made = [1, 2, 3].map(() => t.affiliate({ campaignId: program.id }))
       const affiliates = await Promise.all(made)
       for (const affiliate of affiliates) await order(t, affiliate, { occurredAt: day })
+      await order(t, affiliates[1], { currency: 'EUR', occurredAt: day })
+      t.expect(await t.patch(`/affiliates?id=${affiliates[0].id}`, { status: 'PENDING' }), 200)
       t.expect(await t.patch(`/affiliates?id=${affiliates[1].id}`, { status: 'REJECTED' }), 200)
       t.expect(await t.delete(`/affiliates?id=${affiliates[2].id}`), 200)
       const batch = await create(t, { periodStart: day, periodEnd: after(day, 1), programId: program.id })
@@ -188,12 +243,62 @@ function selecting(rule: Define): void {
     const batch = await create(t, t.periodOf(day, affiliate, { currency: 'EUR' }))
     t.equal([batch.currency, batch.totals.commissions], ['EUR', 1], 'currency and commissions')
   })
-  rule('affiliate-ids', '`affiliateIds` leaves out other affiliates', async (t) => {
-    const [a, b, day] = [await t.affiliate(), await t.affiliate(), t.day()]
-    for (const affiliate of [a, b]) await order(t, affiliate, { occurredAt: day })
-    const batch = await create(t, t.periodOf(day, a))
-    t.equal([batch.totals.affiliates, batch.totals.commissions], [1, 1], 'affiliates and commissions')
-  })
+  rule(
+    'affiliate-ids',
+    '`affiliateIds`, `programId` and `currency` select commissions, alone and together',
+    async (t) => {
+      const [a, b, day] = [await t.affiliateOf({}), await t.affiliateOf({}), t.day()]
+      for (const [affiliate, currency, amountCents] of [
+        [a, 'USD', 10_000],
+        [b, 'USD', 1000],
+        [a, 'EUR', 100],
+      ] as const)
+        await order(t, affiliate, { amountCents, currency, occurredAt: day })
+      const total = async (filter: Json) =>
+        (await create(t, { periodStart: day, periodEnd: after(day, 1), dryRun: true, ...filter })).totals
+          .commissionCents
+      const both = [a.id, b.id]
+      t.equal(
+        [
+          await total({ affiliateIds: both, currency: 'USD' }),
+          await total({ affiliateIds: both, currency: 'EUR' }),
+          await total({ affiliateIds: [b.id, 'aff_unknown'] }),
+          await total({ programId: b.campaignId }),
+          await total({ affiliateIds: both, programId: a.campaignId, currency: 'USD' }),
+        ],
+        [1760, 16, 160, 160, 1600],
+        'commissionCents',
+      )
+    },
+  )
+  rule(
+    'unpaid',
+    'What a batch leaves is unpaid as LATE or HELD_BACK, with its affiliates, and includeEarlier pays the late part',
+    async (t) => {
+      const [affiliate, day] = [await t.affiliateOf({}), t.day()]
+      const rejected = await t.affiliate({ campaignId: affiliate.campaignId })
+      await order(t, affiliate, { amountCents: 5000, occurredAt: after(day, -DAY_MS) })
+      for (const one of [affiliate, rejected]) await order(t, one, { occurredAt: day })
+      t.expect(await t.patch(`/affiliates?id=${rejected.id}`, { status: 'REJECTED' }), 200)
+      const held = { affiliateId: rejected.id, name: rejected.name, commissions: 1, netPayableCents: 1600 }
+      const period = { periodStart: day, periodEnd: after(day, DAY_MS - 1), programId: affiliate.campaignId }
+      const sums = async (more: Json = {}) => {
+        const { reasons, affiliates, truncated } = t.expect(await t.get('/payouts/unpaid', { ...period, ...more }), 200)
+        t.equal([affiliates.length, truncated], [reasons.length, false], 'the number of affiliates and truncated')
+        t.fields(affiliates.find(({ reason }: Json) => reason === 'HELD_BACK') ?? held, held, 'the affiliate')
+        return Object.fromEntries(reasons.map(({ reason, netPayableCents }: Json) => [reason, netPayableCents]))
+      }
+      const left = { LATE: 800, HELD_BACK: 1600 }
+      t.equal(await sums(), left, 'sums before the batch')
+      await create(t, period)
+      t.equal(await sums(), left, 'sums after the batch')
+      t.equal(await sums({ includeEarlier: '1' }), { HELD_BACK: 1600 }, 'sums with includeEarlier')
+      t.equal(await sums({ affiliateId: affiliate.id }), { LATE: 800 }, 'sums of an affiliate')
+      const reversed = { ...period, periodEnd: after(day, -1) }
+      t.expect(await t.get('/payouts/unpaid', reversed), 400, 'period_invalid')
+    },
+    { page: 'concepts/payouts.md#unpaid-balances' },
+  )
 }
 
 function paying(rule: Define): void {
@@ -202,17 +307,18 @@ function paying(rule: Define): void {
     'paid',
     'PATCH with action=pay marks the batch and its commissions as PAID',
     async (t) => {
-      const { id, externalOrderId } = await t.batch()
-      t.equal(t.expect(await t.patch(`/payouts?id=${id}&action=pay`), 200).ok, true, 'ok')
-      const batch = await batchOf(t, id)
-      t.ok(
-        batch.status === 'PAID' && batch.paidAt,
-        `the status of the batch is ${batch.status}, paidAt is ${batch.paidAt}`,
-      )
-      const row = await t.commissionOf(externalOrderId)
-      t.ok(
-        row.orderStatus === 'PAID' && row.paidAt,
-        `the status of the commission is ${row.orderStatus}, paidAt is ${row.paidAt}`,
+      const { id, externalOrderId, affiliate, day } = await t.batch()
+      const later = await order(t, affiliate, { occurredAt: day })
+      const before = await batchOf(t, id)
+      t.fields(t.expect(await t.patch(`/payouts?id=${id}&action=pay`), 200), { ok: true, id }, 'body')
+      const { paidAt, updatedAt } = await batchOf(t, id)
+      t.ok(paidAt, 'paidAt of the batch is missing')
+      t.fields(await batchOf(t, id), { ...before, status: 'PAID', paidAt, updatedAt }, 'batch')
+      t.fields(await t.commissionOf(externalOrderId), { orderStatus: 'PAID', paidAt, payoutBatchId: id }, 'commission')
+      t.fields(
+        await t.commissionOf(later),
+        { orderStatus: 'APPROVED', paidAt: null, payoutBatchId: null },
+        'a later one',
       )
     },
     status,
@@ -237,11 +343,13 @@ function paying(rule: Define): void {
   )
   for (const [name, query] of [
     ['other-action', 'action=cancel'],
+    ['action-in-upper-case', 'action=PAY'],
+    ['fraction', 'action=pay&expectedTotalCents=1.5'],
     ['no-action', 'x=1'],
   ] as const)
     rule(
       name,
-      `PATCH with ${name === 'no-action' ? 'no action' : 'another action'} returns 400 and pays nothing`,
+      `PATCH with ${name === 'no-action' ? 'no action' : `\`${query}\``} returns 400 and pays nothing`,
       async (t) => {
         const { id } = await t.batch()
         t.expect(await t.patch(`/payouts?id=${id}&${query}`), 400, 'invalid_parameter')
@@ -254,7 +362,12 @@ function paying(rule: Define): void {
     'Another total than expectedTotalCents returns 409 payout_total_mismatch and pays nothing',
     async (t) => {
       const { id } = await t.batch()
-      t.expect(await t.patch(`/payouts?id=${id}&action=pay&expectedTotalCents=1599`), 409, 'payout_total_mismatch')
+      for (const cents of [1599, 1601, 0, -1600])
+        t.expect(
+          await t.patch(`/payouts?id=${id}&action=pay&expectedTotalCents=${cents}`),
+          409,
+          'payout_total_mismatch',
+        )
       t.equal((await batchOf(t, id)).status, 'OPEN', 'status')
       t.expect(await t.patch(`/payouts?id=${id}&action=pay&expectedTotalCents=1600`), 200)
     },

@@ -28,6 +28,8 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
         status: 'DRAFT',
         lifetimeCommission: false,
         discountEnabled: false,
+        discountType: null,
+        discountValue: null,
         affiliateCount: 0,
       },
       'data',
@@ -37,7 +39,7 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
     'name-required',
     'POST without a name returns 400',
     async (t) => {
-      for (const body of [{}, { name: '' }, { name: '  ' }, { name: null }])
+      for (const body of [{}, { name: '' }, { name: '  ' }, { name: null }, { name: 'x'.repeat(201) }])
         t.expect(await t.post('/programs', body), 400, 'invalid_body')
     },
     { page: `${ERRORS}#invalid_body` },
@@ -51,7 +53,9 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
       autoApproveOrder: true,
       status: 'PRIVATE',
     }
-    t.fields(await create(t, body), { ...body, defaultCommissionBps: 750 }, 'data')
+    const program = await create(t, body)
+    t.fields(program, { ...body, defaultCommissionBps: 750, isDefault: false }, 'data')
+    t.equal(await found(t, program.id), program, 'the program in the list')
   })
   for (const [name, commissionPercent] of [
     ['0', 0],
@@ -59,15 +63,28 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
     ['over-100', 100.01],
     ['too-precise', 12.345],
     ['text', '16'],
+    ['null', null],
   ] as const)
     rule(
       `percent-${name}`,
-      `commissionPercent ${JSON.stringify(commissionPercent)} of a percentage returns 400`,
+      `commissionPercent ${JSON.stringify(commissionPercent)} of a percentage returns 400, on POST and PATCH`,
       async (t) => {
-        t.expect(await t.post('/programs', { name: t.id('P'), commissionPercent }), 400)
+        const code = typeof commissionPercent === 'number' ? 'commission_percent_invalid' : 'invalid_body'
+        const { id } = await t.sharedProgram()
+        t.expect(await t.post('/programs', { name: t.id('P'), commissionPercent }), 400, code)
+        t.expect(await t.patch(`/programs?id=${id}`, { commissionPercent }), 400, code)
       },
       { page: `${ERRORS}#commission_percent_invalid` },
     )
+  rule(
+    'percent-imprecise',
+    'A percentage is not rounded to two decimals, or to 100',
+    async (t) => {
+      for (const commissionPercent of [1e-7, 0.0049999, 0.005, 100.004, 1e300])
+        t.expect(await t.post('/programs', { name: t.id('P'), commissionPercent }), 400, 'commission_percent_invalid')
+    },
+    { page: `${ERRORS}#commission_percent_invalid` },
+  )
   rule(
     'percent-100',
     '100% is accepted',
@@ -93,17 +110,23 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
       `stores-${commissionType.toLowerCase().replaceAll('_', '-')}`,
       `${commissionType} stores commissionPercent as cents in defaultCommissionBps, and commissionPercent as 0`,
       async (t) => {
-        t.fields(
-          await create(t, { commissionType, commissionPercent: 250.01 }),
-          { commissionType, commissionPercent: 0, defaultCommissionBps: 25_001 },
-          'data',
-        )
+        for (const [amount, cents] of [
+          [250.01, 25_001],
+          [1.15, 115],
+          [19.99, 1999],
+          [undefined, 1600],
+        ])
+          t.fields(
+            await create(t, { commissionType, commissionPercent: amount }),
+            { commissionType, commissionPercent: 0, defaultCommissionBps: cents },
+            'data',
+          )
       },
       { page: RATE },
     )
   rule(
     'flat-maximum',
-    'A flat amount must fit 2147483647 cents',
+    'A flat amount is above 0, has two decimals, and fits 2147483647 cents',
     async (t) => {
       const commissionType = 'FLAT_PER_ORDER'
       t.equal(
@@ -111,11 +134,12 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
         2_147_483_647,
         'defaultCommissionBps',
       )
-      t.expect(
-        await t.post('/programs', { name: t.id('P'), commissionType, commissionPercent: 21_474_836.48 }),
-        400,
-        'commission_percent_invalid',
-      )
+      for (const commissionPercent of [0, -0.01, 0.004, 12.345, 21_474_836.48, 1e21])
+        t.expect(
+          await t.post('/programs', { name: t.id('P'), commissionType, commissionPercent }),
+          400,
+          'commission_percent_invalid',
+        )
     },
     { page: `${ERRORS}#commission_percent_invalid` },
   )
@@ -155,14 +179,14 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
   )
   rule(
     'percent-to-flat',
-    'From a percentage to a flat type, 16 becomes 16.00',
+    'From a percentage to a flat type, 16.5 becomes 16.50',
     async (t) => {
-      const { id } = await t.program()
-      t.fields(
-        await update(t, id, { commissionType: 'FLAT_PER_ITEM' }),
-        { commissionPercent: 0, defaultCommissionBps: 1600 },
-        'data',
-      )
+      for (const commissionType of ['FLAT_PER_ITEM', 'FLAT_PER_ORDER'])
+        t.fields(
+          await update(t, (await t.program({ commissionPercent: 16.5 })).id, { commissionType }),
+          { commissionPercent: 0, defaultCommissionBps: 1650 },
+          'data',
+        )
     },
     { page: `${ERRORS}#commission_percent_required` },
   )
@@ -172,15 +196,21 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
     async (t) => {
       const { id } = await t.program({ commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 })
       t.expect(
-        await t.patch(`/programs?id=${id}`, { commissionType: 'PERCENT_OF_SALE' }),
+        await t.patch(`/programs?id=${id}`, { commissionType: 'PERCENT_OF_SALE', description: 'x' }),
         400,
         'commission_percent_required',
       )
+      t.fields(await update(t, id, {}), { description: null, defaultCommissionBps: 500 }, 'data')
       t.fields(
         await update(t, id, { commissionType: 'PERCENT_OF_SALE', commissionPercent: 5 }),
         { commissionPercent: 5, defaultCommissionBps: 500 },
         'data',
       )
+      // A type and a value that are sent together.
+      const flat = { commissionType: 'FLAT_PER_ORDER', commissionPercent: 750 }
+      t.fields(await update(t, id, flat), { commissionPercent: 0, defaultCommissionBps: 75_000 }, 'data')
+      const tooMuch = { commissionType: 'PERCENT_OF_SALE', commissionPercent: 101 }
+      t.expect(await t.patch(`/programs?id=${id}`, tooMuch), 400, 'commission_percent_invalid')
     },
     { page: `${ERRORS}#commission_percent_required` },
   )
@@ -197,28 +227,71 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
     },
     { page: `${ERRORS}#commission_percent_required` },
   )
-  rule('patch-one-field', 'PATCH changes the sent fields only', async (t) => {
-    const before = await t.program({ description: 'd', cookieDurationDays: 5 })
-    const { updatedAt: _, ...rest } = before
-    t.fields(await update(t, before.id, { status: 'PUBLISH' }), { ...rest, status: 'PUBLISH' }, 'data')
+  rule('patch-same-type', 'PATCH with the stored type or without a change returns the program unchanged', async (t) => {
+    for (const commissionType of ['FLAT_PER_ORDER', 'PERCENT_OF_SALE']) {
+      const program = await t.program({ commissionType, commissionPercent: 5 })
+      for (const body of [{ commissionType }, {}]) t.equal(await update(t, program.id, body), program, 'data')
+    }
   })
-  rule('discount', 'PATCH sets discountEnabled, discountType, discountValue and lifetimeCommission', async (t) => {
+  rule('patch-one-field', 'PATCH changes the sent fields only', async (t) => {
+    const before = await t.program({ description: 'd', cookieDurationDays: 5, commissionPercent: 16.13 })
+    const { updatedAt: _, ...rest } = before
+    for (const status of ['PRIVATE', 'PUBLISH', 'DRAFT', 'PUBLISH'])
+      t.fields(await update(t, before.id, { status }), { ...rest, status }, 'data')
+  })
+  rule('patch-every-field', 'PATCH accepts every documented field, and `null` clears an optional one', async (t) => {
     const { id } = await t.program()
-    const body = { discountEnabled: true, discountType: 'PERCENT', discountValue: 10, lifetimeCommission: true }
+    const body = {
+      name: t.id('Q'),
+      description: 'Text',
+      cookieDurationDays: 3650,
+      autoApproveAffiliate: true,
+      autoApproveOrder: true,
+      lifetimeCommission: true,
+      discountEnabled: true,
+      discountType: 'PERCENT',
+      discountValue: 10,
+    }
     t.fields(await update(t, id, body), body, 'data')
+    const none = { description: null, discountValue: null, discountType: null }
+    t.fields(await update(t, id, none), { ...body, ...none }, 'data')
   })
   rule(
-    'discount-over-100',
-    'A discount of more than 100% returns 400 discount_value_invalid',
+    'discount',
+    'A discount has two decimals, and is at most 100% or 2147483647 cents, by the stored type or the new one',
     async (t) => {
       const { id } = await t.program()
-      t.expect(
-        await t.patch(`/programs?id=${id}`, { discountEnabled: true, discountType: 'PERCENT', discountValue: 101 }),
-        400,
-        'discount_value_invalid',
-      )
+      const invalid = async (body: Json) =>
+        t.expect(await t.patch(`/programs?id=${id}`, body), 400, 'discount_value_invalid')
+      for (const [discountType, accepted, rejected] of [
+        ['PERCENT', [0, 12.5, 100], [-0.01, 12.345, 100.004, 101]],
+        ['FIXED', [0, 150.5, 21_474_836.47], [-1, 9.999, 21_474_836.48, 1e300]],
+      ] as const) {
+        for (const discountValue of accepted)
+          t.equal((await update(t, id, { discountType, discountValue })).discountValue, discountValue, 'discountValue')
+        for (const discountValue of rejected) await invalid({ discountType, discountValue })
+      }
+      await invalid({ discountType: 'PERCENT' })
+      await update(t, id, { discountType: 'PERCENT', discountValue: 50 })
+      await invalid({ discountValue: 150 })
     },
     { page: `${ERRORS}#discount_value_invalid` },
+  )
+  rule(
+    'set-by-server',
+    'A field that only the server sets returns 400 unknown_property',
+    async (t) => {
+      const { id } = await t.sharedProgram()
+      for (const field of ['id', 'defaultCommissionBps', 'isDefault', 'affiliateCount', 'createdAt'])
+        for (const reply of [
+          await t.post('/programs', { name: 'P', [field]: 1 }),
+          await t.patch(`/programs?id=${id}`, { [field]: 1 }),
+        ])
+          t.expect(reply, 400, 'unknown_property')
+      for (const field of ['lifetimeCommission', 'discountEnabled', 'discountType', 'discountValue'])
+        t.expect(await t.post('/programs', { name: 'P', [field]: true }), 400, 'unknown_property')
+    },
+    { page: `${ERRORS}#unknown_property` },
   )
   rule(
     'click-window-bounds',
@@ -230,18 +303,31 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
     { page: `${ERRORS}#invalid_body` },
   )
   rule(
-    'unknown-type',
-    'An unknown commissionType or status returns 400',
+    'invalid-value',
+    'An unknown commissionType or status, and a value of another type, return 400 and change nothing',
     async (t) => {
-      for (const body of [{ commissionType: 'DOUBLE' }, { status: 'OPEN' }])
-        t.expect(await t.post('/programs', { name: t.id('P'), ...body }), 400)
+      const program = await t.program()
+      for (const body of [{ commissionType: 'DOUBLE' }, { status: 'OPEN' }, { autoApproveOrder: 1 }])
+        t.expect(await t.post('/programs', { name: t.id('P'), ...body }), 400, 'invalid_body')
+      for (const body of [
+        ...['name', 'commissionType', 'cookieDurationDays', 'status', 'lifetimeCommission'].map((one) => ({
+          [one]: null,
+        })),
+        { name: '\t' },
+        { discountEnabled: 'yes' },
+        { discountType: 'FREE' },
+        { discountValue: '10' },
+      ])
+        t.expect(await t.patch(`/programs?id=${program.id}`, body), 400, 'invalid_body')
+      t.equal(await found(t, program.id), program, 'the program')
     },
     { page: `${ERRORS}#invalid_body` },
   )
   rule(
     'unknown-id',
-    'PATCH of an unknown id returns 404 program_not_found',
+    'PATCH of an unknown id returns 404 program_not_found, and an invalid body 400 before',
     async (t) => {
+      t.expect(await t.patch('/programs?id=prg_unknown', { name: ' ' }), 400, 'invalid_body')
       t.expect(await t.patch('/programs?id=prg_unknown', { name: 'x' }), 404, 'program_not_found')
     },
     { page: `${ERRORS}#program_not_found` },
@@ -254,11 +340,22 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
     },
     { page: `${ERRORS}#invalid_parameter` },
   )
-  rule('affiliate-count', 'Each row of the list has affiliateCount', async (t) => {
-    const program = await t.program()
-    await t.affiliate({ campaignId: program.id })
-    await t.affiliate({ campaignId: program.id })
-    t.equal((await found(t, program.id))?.affiliateCount, 2, 'affiliateCount')
+  rule('affiliate-count', 'affiliateCount counts the affiliates that are not archived, of any status', async (t) => {
+    const [{ id: campaignId }, other] = [await t.program(), await t.program()]
+    const [a, b, c] = [
+      await t.affiliate({ campaignId, status: 'REJECTED' }),
+      await t.affiliate({ campaignId }),
+      await t.affiliate({ campaignId }),
+    ]
+    const counts = async () => [
+      (await found(t, campaignId))?.affiliateCount,
+      (await update(t, campaignId, {})).affiliateCount,
+      (await found(t, other.id))?.affiliateCount,
+    ]
+    t.equal(await counts(), [3, 3, 0], 'affiliateCount')
+    t.expect(await t.delete(`/affiliates?id=${b.id}`), 200)
+    t.expect(await t.patch(`/affiliates?id=${c.id}`, { campaignId: other.id }), 200)
+    t.equal(await counts(), [1, 1, 1], `affiliateCount after ${a.id} alone is left`)
   })
   rule('status-filter', '`status` selects programs', async (t) => {
     const { id } = await t.program({ status: 'PRIVATE' })

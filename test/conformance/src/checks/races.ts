@@ -88,6 +88,28 @@ export const races = group(
       { page: 'reference/errors.md#discount_code_taken' },
     )
     rule(
+      'same-alias',
+      'Of concurrent aliases and codes of one name, one affiliate has the name',
+      async (t) => {
+        const [affiliates, value] = [await Promise.all([1, 2, 3, 4].map(() => t.affiliate())), t.code()]
+        const replies = await t.together(COUNT, (n) => {
+          const affiliateId = affiliates[n >> 1].id
+          return n % 2
+            ? t.post('/coupons', { affiliateId, code: value })
+            : t.post('/affiliates/aliases', { affiliateId, kind: 'CODE', value: value.toLowerCase() })
+        })
+        t.ok(
+          replies.every(({ status }) => [200, 409].includes(status)),
+          `the statuses are ${statuses(replies)}`,
+        )
+        const holders = replies.flatMap(({ status, body }) => (status === 200 ? [body.data.affiliateId] : []))
+        t.equal(new Set(holders).size, 1, 'the number of affiliates with the name')
+        const { attribution } = await t.decide({ amountCents: 1000, couponCode: value })
+        t.equal(attribution.affiliateId, holders[0], 'affiliateId')
+      },
+      { page: 'reference/errors.md#alias_taken' },
+    )
+    rule(
       'same-period',
       'Of concurrent payouts of one period, one gets each commission',
       async (t) => {

@@ -15,6 +15,12 @@ export const records = group(
         t.expect(await t.delete(`/affiliates?id=${id}`), 200)
         return id
       },
+      'affiliate.unarchived': async (t) => {
+        const { id } = await t.affiliate()
+        t.expect(await t.delete(`/affiliates?id=${id}`), 200)
+        t.expect(await t.owner('POST', `/affiliates/${id}/unarchive`), 200)
+        return id
+      },
       'program.created': async (t) => (await t.program()).id,
       'coupon.assigned': async (t) => (await t.affiliate({ code: t.code() })).id,
       'commission.created': async (t) =>

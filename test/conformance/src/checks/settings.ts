@@ -45,21 +45,75 @@ export const settings = group(
       },
     )
     rule(
+      'affiliate-minimum',
+      'An affiliate below the minimum of a currency rolls forward until includeEarlier reaches it',
+      async (t) => {
+        const [small, large, day] = [await t.affiliate(), await t.affiliate(), t.day()]
+        const next = after(day, 86_400_000)
+        await t.order({ amountCents: 9994, couponCode: small.discountCode, occurredAt: day })
+        await t.order({ ...goods, couponCode: large.discountCode, occurredAt: day })
+        const both = { affiliateIds: [small.id, large.id] }
+        await withSettings(t, { minimumAffiliatePayoutCentsByCurrency: { USD: 1600 } }, async () => {
+          const batch = t.expect(await t.post('/payouts', t.periodOf(day, small, both)), 200).data
+          t.equal([batch.totals.affiliates, batch.totals.netPayableCents], [1, 1600], 'affiliates and netPayableCents')
+          const { reasons } = t.expect(
+            await t.get('/payouts/unpaid', { periodStart: day, periodEnd: next, affiliateId: small.id }),
+            200,
+          )
+          t.fields(reasons[0], { reason: 'BELOW_MINIMUM', netPayableCents: 1599 }, 'reasons[0]')
+          await t.order({ amountCents: 100, couponCode: small.discountCode, occurredAt: next })
+          t.expect(await t.post('/payouts', t.periodOf(next, small)), 409, 'payout_below_threshold')
+          const rolled = t.expect(await t.post('/payouts', t.periodOf(next, small, { includeEarlier: true })), 200).data
+          t.equal(
+            [rolled.totals.commissions, rolled.totals.netPayableCents],
+            [2, 1615],
+            'commissions and netPayableCents',
+          )
+        })
+      },
+    )
+    rule(
+      'currency-minimum',
+      'minimumPayoutCentsByCurrency has the minimum of other currencies, 0 by default',
+      async (t) => {
+        const [affiliate, day] = [await t.affiliate(), t.day()]
+        await t.order({ ...goods, currency: 'EUR', couponCode: affiliate.discountCode, occurredAt: day })
+        const dryRun = () => t.post('/payouts', t.periodOf(day, affiliate, { currency: 'EUR', dryRun: true }))
+        t.equal(t.expect(await dryRun(), 200).data.minimumPayoutCents, 0, 'minimumPayoutCents')
+        await withSettings(t, { minimumPayoutCentsByCurrency: { JPY: 1, EUR: 1601 } }, async () => {
+          t.expect(await dryRun(), 409, 'payout_below_threshold')
+          for (const wrong of [{ eur: 1 }, { EUR: -1 }, { EUR: 1.5 }, { EURO: 1 }, []])
+            t.expect(await t.owner('PATCH', '/settings', { minimumPayoutCentsByCurrency: wrong }), 400)
+        })
+      },
+    )
+    rule(
+      'time-zone',
+      'Any key reads the time zone and the currency of the shop, and an owner sets a zone by its IANA name',
+      async (t) => {
+        const { data } = t.expect(await t.owner('GET', '/settings'), 200)
+        await withSettings(t, { timeZone: 'europe/berlin' }, async () =>
+          t.fields(
+            t.expect(await t.get('/shop', {}, { key: await t.sharedKey('writes') }), 200).data,
+            { timeZone: 'Europe/Berlin', currency: data.currency },
+            'data',
+          ),
+        )
+        for (const timeZone of ['Mars/Phobos', '+02:00', ''])
+          t.expect(await t.owner('PATCH', '/settings', { timeZone }), 400, 'invalid_body')
+      },
+      { page: 'concepts/payouts.md#months' },
+    )
+    rule(
       'legacy-minimum',
       'A minimum of an earlier version that differs returns 409 payout_threshold_needs_reconciliation',
       async (t) => {
         const [affiliate, day] = [await t.affiliate(), t.day()]
         await t.order({ ...goods, couponCode: affiliate.discountCode, occurredAt: day })
-        await withSettings(
-          t,
-          { minimumPayoutCents: 1000, legacyMinimumPayout: '25.50' },
-          async () =>
-            void t.expect(
-              await t.post('/payouts', t.periodOf(day, affiliate)),
-              409,
-              'payout_threshold_needs_reconciliation',
-            ),
-        )
+        await withSettings(t, { minimumPayoutCents: 1000, legacyMinimumPayout: '25.50' }, async () => {
+          t.expect(await t.post('/payouts', t.periodOf(day, affiliate)), 409, 'payout_threshold_needs_reconciliation')
+          t.expect(await t.post('/payouts', t.periodOf(t.day(), affiliate)), 404, 'no_eligible_commissions')
+        })
       },
     )
     rule(
@@ -130,22 +184,19 @@ export const settings = group(
     )
     rule(
       'flat-in-shop-currency',
-      'A flat amount is in the currency of the shop, whatever the currency of the order',
+      'A flat amount is in the currency of the shop, whatever the currency of the order; a percentage is in that one',
       async (t) => {
-        const affiliate = await t.affiliateOf({ commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 })
-        const externalOrderId = t.id('o')
+        const flat = await t.affiliateOf({ commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 })
         const { currency } = t.expect(await t.owner('GET', '/settings'), 200).data
-        await t.order({
-          ...goods,
-          externalOrderId,
-          currency: currency === 'EUR' ? 'CHF' : 'EUR',
-          couponCode: affiliate.discountCode,
-        })
-        t.fields(
-          await t.commissionOf(externalOrderId),
-          { currency, orderCurrency: currency === 'EUR' ? 'CHF' : 'EUR', commissionAmountCents: 500 },
-          'commission',
-        )
+        const orderCurrency = currency === 'EUR' ? 'CHF' : 'EUR'
+        for (const [{ discountCode: couponCode }, expected] of [
+          [flat, { currency, commissionAmountCents: 500 }],
+          [await t.sharedAffiliate(), { currency: orderCurrency, commissionAmountCents: 1600 }],
+        ] as const) {
+          const externalOrderId = t.id('o')
+          await t.order({ ...goods, externalOrderId, currency: orderCurrency, couponCode })
+          t.fields(await t.commissionOf(externalOrderId), { ...expected, orderCurrency }, 'commission')
+        }
       },
       { page: 'concepts/commissions.md#rate' },
     )

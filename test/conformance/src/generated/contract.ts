@@ -242,7 +242,7 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/ShopInfoReply' } },
   },
-  getDocs: { method: 'GET', path: '/api/v1/docs', scope: null, responses: {} },
+  getDocs: { method: 'GET', path: '/api/v1/docs', scope: null, responses: {}, files: ['text/html'] },
   getSession: {
     method: 'GET',
     path: '/admin/v1/session',
@@ -524,8 +524,9 @@ export const operations: Record<string, DocumentedOperation> = {
     path: '/admin/v1/affiliates/{affiliateId}/statement/file',
     scope: null,
     responses: {},
+    files: ['text/csv', 'text/html'],
   },
-  exportLedger: { method: 'GET', path: '/admin/v1/ledger', scope: null, responses: {} },
+  exportLedger: { method: 'GET', path: '/admin/v1/ledger', scope: null, responses: {}, files: ['text/csv'] },
   explainOrder: {
     method: 'GET',
     path: '/admin/v1/orders/{externalOrderId}/explanation',
@@ -544,8 +545,20 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/AuditList' } },
   },
-  exportAudit: { method: 'GET', path: '/admin/v1/audit/export', scope: null, responses: {} },
-  exportPerson: { method: 'POST', path: '/admin/v1/privacy/exports', scope: null, responses: {} },
+  exportAudit: {
+    method: 'GET',
+    path: '/admin/v1/audit/export',
+    scope: null,
+    responses: {},
+    files: ['application/x-ndjson'],
+  },
+  exportPerson: {
+    method: 'POST',
+    path: '/admin/v1/privacy/exports',
+    scope: null,
+    responses: {},
+    files: ['application/x-ndjson'],
+  },
   erasePerson: {
     method: 'POST',
     path: '/admin/v1/privacy/erasures',
