@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { noticeOf, visitorOf, wordsOf } from '../dashboard/visitor.ts'
+import { noticeOf, visitorOf } from '../dashboard/visitor.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 
@@ -37,18 +37,4 @@ test('an owner revokes all tokens and links of an affiliate at once, and new one
   expect(await readWith(next)).toBe(200)
   await expectOk(owner('DELETE', `/affiliates/${id}/tokens`))
   expect(await readWith(next)).toBe(403)
-})
-
-test('an owner gives an affiliate aliases, and removes them', async ({ server, owner }) => {
-  const { id } = await newAffiliate(server, { name: 'Mara', email: 'mara@example.com', code: 'MARA9' })
-  const sent = { affiliateId: id, kind: 'CODE', value: 'SARAH10' }
-  const alias = await expectOk(owner('POST', '/aliases', sent))
-  expect(await expectOk(owner('POST', '/aliases', sent))).toEqual(alias)
-  expect(await expectOk(owner('GET', `/aliases?affiliateId=${id}`))).toEqual([alias])
-  expect(await expectOk(server.request('GET', '/api/v1/affiliates/aliases?value=sarah10'))).toEqual([alias])
-  const page = visitorOf(server)
-  await page.signIn(server.shop.ownerToken)
-  expect(wordsOf((await page.open(`/admin/affiliates/${id}`)).text)).toContain('SARAH10')
-  await expectOk(owner('DELETE', `/aliases/${alias.id}`))
-  expect(await expectOk(owner('GET', '/aliases'))).toEqual([])
 })

@@ -86,15 +86,10 @@ const clientOf = (server: TestServer, affiliateToken: string): ReferralClient =>
     maxRetries: 0,
   })
 
-test('a client with the token reads balance, commissions, and code', async ({ exampleServer: server }) => {
-  const client = clientOf(server, token)
-  const { affiliateId, balances, commissions } = await client.affiliates.balance()
-  expect([affiliateId, balances.length > 0, commissions > 0]).toEqual([ID.affiliate, true, true])
-  const [own] = (await client.affiliates.list()).data
+test('a token shows the documented fields of its affiliate, and no others', async ({ exampleServer: server }) => {
+  const [own] = (await clientOf(server, token).affiliates.list()).data
   const documented = Object.keys(document.components.schemas.AffiliateSelf.properties)
   expect(Object.keys(own!).sort()).toEqual(documented.sort())
-  expect((await client.coupons.list()).data.map(({ code }) => code)).toEqual(['NISA16'])
-  expect((await client.commissions.list()).data.every((one) => one.affiliateId === ID.affiliate)).toBe(true)
 })
 
 test('a token has the read scopes of its key only', async ({ exampleServer: server }) => {

@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest'
 import { updateRows } from '../support/inspect.ts'
-import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Owner, testWithNewShop as test } from '../support/test.ts'
@@ -19,14 +18,6 @@ const setMinimum = (owner: Owner, minimumPayoutCents: number | null) =>
   expectOk(owner('PATCH', '/settings', { minimumPayoutCents }))
 
 describe('409', () => {
-  test('mixed currencies are named', async ({ server, client }) => {
-    for (const currency of ['USD', 'JPY', 'EUR']) addCommission(server, { affiliateId: nisa, currency })
-    const { error } = await client.payouts.create(OCTOBER).safe()
-    expect(error?.code).toBe('payout_mixed_currencies')
-    expect(error?.message).toContain('EUR, JPY and USD')
-    expect(error?.response?.headers.get('X-Payout-Currencies')).toBe('EUR, JPY, USD')
-  })
-
   test.for([
     [5000, 0, 4999, false],
     [5000, 0, 5000, true],
@@ -68,9 +59,4 @@ describe('409', () => {
       if (code) for (const minimum of [`${legacy}`, dollars(cents ?? 0)]) expect(error?.message).toContain(minimum)
     },
   )
-
-  test('404 for no eligible commissions takes precedence over every conflict', async ({ server, client }) => {
-    setLegacyMinimum(server, '50')
-    expect(await rejection(client.payouts.create(OCTOBER))).toEqual([404, 'no_eligible_commissions'])
-  })
 })

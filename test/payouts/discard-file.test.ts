@@ -51,14 +51,6 @@ describe('discarding a payment file', () => {
     expect((await batchOf(client, id))?.status).toBe('FAILED')
   })
 
-  test('a refund after it reduces the commission and the batch, and is no debt', async ({ server, client }) => {
-    const { batchId, commissionId } = await sentOrder(server)
-    await expectOk(discard(server, 'october'))
-    expect((await refund(server, commissionId)).body.data).toMatchObject({ commissionAmountCents: 800 })
-    expect((await batchOf(client, batchId))?.totals.netPayableCents).toBe(800)
-    expect(await send(server, 'again', batchId)).toMatchObject({ totalCents: 800 })
-  })
-
   test('409 when a payment of it was reconciled, or an order refunded or canceled, or its batch paid', async ({
     server,
     installation,

@@ -1,13 +1,11 @@
 import { describe, expect } from 'vitest'
-import { updateRows } from '../support/inspect.ts'
 import { addMany } from '../support/many-commissions.ts'
 import { rejection } from '../support/rejection.ts'
 import { expectOk } from '../support/shop.ts'
-import { testWithNewShop as test } from '../support/test.ts'
-import { addAffiliate, addCommission, addDebt, commissionsOf, OCTOBER } from './rows.ts'
+import { type Client, testWithNewShop as test } from '../support/test.ts'
+import { addAffiliate, addCommission, addDebt, OCTOBER } from './rows.ts'
 
 const SEPTEMBER = '2026-09-15T12:00:00.000Z'
-const NOVEMBER = { periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }
 const MINIMUM = { minimumAffiliatePayoutCentsByCurrency: { USD: 2500 } }
 
 let nisa: string
@@ -19,21 +17,7 @@ test.beforeEach(({ server }) => {
 })
 
 describe('includeEarlier', () => {
-  test('a batch contains late approvals only when asked to', async ({ server, client }) => {
-    addCommission(server, { affiliateId: nisa })
-    addCommission(server, { affiliateId: nisa, happenedAt: SEPTEMBER })
-    addCommission(server, { affiliateId: omar, happenedAt: SEPTEMBER, orderStatus: 'PENDING' })
-    const alone = await client.payouts.preview(OCTOBER)
-    expect(alone).toMatchObject({ includeEarlier: false, totals: { commissions: 1 } })
-    const rolled = await client.payouts.preview({ ...OCTOBER, includeEarlier: true })
-    expect(rolled).toMatchObject({ includeEarlier: true, totals: { commissions: 2, affiliates: 1 } })
-    const batch = await client.payouts.create({ ...OCTOBER, includeEarlier: true })
-    expect(batch).toMatchObject({ includeEarlier: true, periodStart: '2026-10-01T00:00:00.000Z' })
-    expect(batch.totals.netPayableCents).toBe(2000)
-    expect((await client.payouts.get(batch.id)).includeEarlier).toBe(true)
-  })
-
-  test('a large batch does too', async ({ server, client }) => {
+  test('a large batch contains late approvals, too', async ({ server, client }) => {
     addMany(server, 560, 100)
     const before = await client.payouts.preview(OCTOBER)
     addCommission(server, { affiliateId: nisa, happenedAt: SEPTEMBER })
@@ -46,20 +30,6 @@ describe('includeEarlier', () => {
 })
 
 describe('the minimum of an affiliate', () => {
-  test('a small balance waits, and rolls forward until it reaches the minimum', async ({ server, client, owner }) => {
-    await expectOk(owner('PATCH', '/settings', MINIMUM))
-    addCommission(server, { affiliateId: nisa, commissionAmountCents: 2400 })
-    addCommission(server, { affiliateId: omar, commissionAmountCents: 2600 })
-    const october = await client.payouts.create({ ...OCTOBER, includeEarlier: true })
-    expect(october.totals).toMatchObject({ affiliates: 1, netPayableCents: 2600 })
-    addCommission(server, { affiliateId: nisa, commissionAmountCents: 200, happenedAt: '2026-11-10T00:00:00.000Z' })
-    // Only November would be too little.
-    expect(await rejection(client.payouts.create(NOVEMBER))).toEqual([409, 'payout_below_threshold'])
-    const november = await client.payouts.create({ ...NOVEMBER, includeEarlier: true })
-    expect(november.totals).toMatchObject({ affiliates: 1, commissions: 2, netPayableCents: 2600 })
-    expect((await commissionsOf(client)).filter((row) => row.payoutBatchId === null)).toEqual([])
-  })
-
   test('the net amount counts, a debt is carried as before, and other currencies have no minimum', async ({
     server,
     client,
@@ -105,7 +75,7 @@ describe('the minimum of an affiliate', () => {
 })
 
 describe('unpaid balances', () => {
-  const reasonsOf = async (client: Parameters<typeof commissionsOf>[0], query: object) => {
+  const reasonsOf = async (client: Client, query: object) => {
     const { affiliates, reasons, truncated } = await client.payouts.unpaid({ ...OCTOBER, ...query })
     expect(truncated).toBe(false)
     const sums = Object.fromEntries(reasons.map((one) => [one.reason, one.netPayableCents]))
@@ -135,30 +105,5 @@ describe('unpaid balances', () => {
     expect(await reasonsOf(client, { affiliateId: omar })).toEqual({ BELOW_MINIMUM: 2400 })
     const [first] = (await client.payouts.unpaid({ ...OCTOBER, affiliateId: omar })).affiliates
     expect(first).toMatchObject({ name: 'Omar', minimumCents: 2500, commissions: 1 })
-  })
-
-  test('a refund of a waiting balance lowers it', async ({ server, client }) => {
-    const id = addCommission(server, { affiliateId: nisa, happenedAt: SEPTEMBER })
-    updateRows(server, 'commissions', { commissionAmountCents: 400 }, { id })
-    expect(await reasonsOf(client, {})).toEqual({ LATE: 400 })
-  })
-
-  test('400 and 404 as for a batch', async ({ client }) => {
-    expect(await rejection(client.payouts.unpaid({ periodStart: '2026-10-31', periodEnd: '2026-10-01' }))).toEqual([
-      400,
-      'period_invalid',
-    ])
-    expect(await reasonsOf(client, {})).toEqual({})
-  })
-})
-
-describe('the time zone of a shop', () => {
-  test('is UTC until it is set, and any key can read it', async ({ client, owner }) => {
-    expect(await client.shop.get()).toMatchObject({ timeZone: 'UTC', currency: 'USD' })
-    const { timeZone } = await expectOk(owner('PATCH', '/settings', { timeZone: 'europe/berlin' }))
-    expect(timeZone).toBe('Europe/Berlin')
-    expect((await client.shop.get()).timeZone).toBe('Europe/Berlin')
-    for (const wrong of ['Mars/Phobos', '+02:00', ''])
-      expect((await owner('PATCH', '/settings', { timeZone: wrong })).status).toBe(400)
   })
 })

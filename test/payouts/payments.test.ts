@@ -14,47 +14,10 @@ import {
   send,
   sentBatch,
   sentOrder,
-  setPayee,
 } from './payments.ts'
-import { addAffiliate, addCommission, addDebt, commissionsOf, OCTOBER } from './rows.ts'
+import { addAffiliate, addCommission, commissionsOf, OCTOBER } from './rows.ts'
 
 describe('a payment file', () => {
-  test('contains who can be paid; others are blocked with the reason, and sent when they can be paid', async ({
-    server,
-    client,
-  }) => {
-    const [nisa, omar, debtor] = [await addPayee(server), addAffiliate(server), await addPayee(server)]
-    addCommission(server, { affiliateId: nisa, taxWithheldCents: 100 })
-    addCommission(server, { affiliateId: omar })
-    addDebt(server, debtor, 10)
-    const { id } = await client.payouts.create(OCTOBER)
-    const before = await linesOf(server, id)
-    expect(before.data).toMatchObject([
-      { affiliateId: nisa, state: 'READY', amountCents: 900, id: null },
-      { affiliateId: omar, state: 'BLOCKED', reason: 'no_payee_details', amountCents: 1000 },
-    ])
-    expect(await send(server, 'one', id)).toMatchObject({ status: 'SENT', lines: 1, totalCents: 900 })
-    await setPayee(server, omar)
-    expect(await send(server, 'two', id)).toMatchObject({ lines: 1, totalCents: 1000 })
-    const { data, totals } = await linesOf(server, id)
-    expect(data.map(({ state, fileId }) => [state, fileId])).toEqual([
-      ['SENT', 'one'],
-      ['SENT', 'two'],
-    ])
-    expect(totals).toMatchObject({ SENT: { lines: 2, cents: 1900 }, READY: { lines: 0, cents: 0 } })
-  })
-
-  test('is the same when it is created again, even with other payee details', async ({ server, owner }) => {
-    const { id, affiliateIds } = await sentBatch(server)
-    const first = (await owner('GET', '/payout-files/october/lines')).body
-    await owner('PUT', `/affiliates/${affiliateIds[0]}/payee`, { method: 'PAYPAL', email: 'new@pay.example' })
-    server.clock.advance(60_000)
-    expect(await send(server, 'october', id)).toEqual(first.file)
-    expect((await owner('GET', '/payout-files/october/lines')).body).toEqual(first)
-    expect(first.data).toMatchObject([{ payee: { email: 'p@pay.example' } }, { amountCents: 1000 }])
-    expect((await owner('GET', `/payouts/${id}/files`)).body.data).toEqual([first.file])
-  })
-
   test('is read in pages', async ({ server, owner }) => {
     await sentBatch(server, 3)
     const first = (await owner('GET', '/payout-files/october/lines?limit=2')).body
@@ -80,33 +43,6 @@ describe('a payment file', () => {
 })
 
 describe('after a payment was sent', () => {
-  test('a refund becomes a debt, and neither line nor batch changes', async ({ server, client, owner }) => {
-    const { batchId, commissionId } = await sentOrder(server)
-    const refund = { externalRefundId: 'r', amountCents: 5000 }
-    const reply = await owner('POST', `/commissions/${commissionId}/refund`, refund)
-    expect(reply.body).toMatchObject({ data: { commissionAmountCents: 1600, orderStatus: 'PAYABLE' } })
-    expect((await batchOf(client, batchId))?.totals.netPayableCents).toBe(1600)
-    const debt = (await commissionsOf(client)).find(({ trackingMethod }) => trackingMethod === 'ADJUSTMENT')
-    expect(debt).toMatchObject({ orderId: `adj:${commissionId}:r`, commissionAmountCents: -800, payoutBatchId: null })
-    const { data } = await linesOf(server, batchId)
-    expect(await report(server, [resultOf(data[0], 'SETTLED')])).toEqual(['settled'])
-    expect(await batchOf(client, batchId)).toMatchObject({ status: 'PAID' })
-  })
-
-  test('a cancellation of the order reverses the commission', async ({ server, client }) => {
-    const { batchId, commissionId } = await sentOrder(server)
-    const reply = await server.request('POST', '/api/v1/cancellations', { body: { externalOrderId: '1' } })
-    expect(reply.body).toMatchObject({ commission: { status: 'REVERSED' }, commissionCents: -1600 })
-    const rows = await commissionsOf(client)
-    expect(rows.map(({ orderStatus, commissionAmountCents }) => [orderStatus, commissionAmountCents])).toEqual([
-      ['REVERSED', 1600],
-      ['APPROVED', -1600],
-    ])
-    await report(server, [resultOf((await linesOf(server, batchId)).data[0], 'SETTLED')])
-    expect((await commissionsOf(client)).find(({ id }) => id === commissionId)?.orderStatus).toBe('REVERSED')
-    expect(await batchOf(client, batchId)).toMatchObject({ status: 'PAID', totals: { netPayableCents: 1600 } })
-  })
-
   test('a reversed commission stays in the balance, as in the statement, until its payment is settled or returned', async ({
     server,
     owner,
@@ -127,14 +63,6 @@ describe('after a payment was sent', () => {
       await report(server, [resultOf((await linesOf(server, batchId)).data[0], outcome)])
       expect(await read()).toEqual([outcome === 'SETTLED' ? 800 - 1600 : 800, 0])
     }
-  })
-
-  test('409 when its commission is canceled by hand', async ({ server, owner }) => {
-    const { commissionId } = await sentOrder(server)
-    expect(codeOf(await owner('POST', `/commissions/${commissionId}/cancel`))).toEqual([
-      409,
-      'commission_move_not_allowed',
-    ])
   })
 
   test('409 when the batch is canceled, unless all payments were returned', async ({ server, client, owner }) => {
@@ -211,32 +139,6 @@ describe('reconciling', () => {
     expect(repeated?.paymentReference).toMatch(/^PLN[0-9A-HJKMNP-TV-Z]{26}$/)
   })
 
-  test('a settled payment can be returned; a returned one stays returned', async ({ server }) => {
-    const { lines } = await sentBatch(server)
-    expect(await report(server, [resultOf(lines[0], 'SETTLED'), resultOf(lines[0], 'RETURNED')])).toEqual([
-      'settled',
-      'returned',
-    ])
-    expect(await report(server, [resultOf(lines[0], 'SETTLED')])).toEqual(['already_returned'])
-  })
-
-  test('names what is unknown, differs, or was settled twice, and changes nothing', async ({ server }) => {
-    const { id, lines } = await sentBatch(server)
-    const before = await linesOf(server, id)
-    const unknown = resultOf(undefined, 'SETTLED', { paymentReference: 'PLN01KAH0000000000000000000ZZ' })
-    expect(
-      await report(server, [
-        unknown,
-        resultOf(undefined, 'RETURNED', { paymentReference: 'invoice 17' }),
-        resultOf(lines[0], 'SETTLED', { amountCents: 999 }),
-        resultOf(lines[0], 'RETURNED', { currency: 'EUR' }),
-      ]),
-    ).toEqual(['unknown', 'unknown', 'amount_mismatch', 'amount_mismatch'])
-    expect(await linesOf(server, id)).toEqual(before)
-    await report(server, [resultOf(lines[0], 'SETTLED')])
-    expect(await report(server, [resultOf(lines[0], 'SETTLED', { reference: 'another' })])).toEqual(['settled_twice'])
-  })
-
   test('finds no line of another shop', async ({ server, installation }) => {
     const { lines } = await sentBatch(server)
     const other = { ...installation, ...installation.asShop(await installation.createShop()) }
@@ -283,15 +185,4 @@ describe('marking the batch as paid', () => {
     ])
     expect((await client.payouts.create(NOVEMBER)).totals.netPayableCents).toBe(1000)
   })
-})
-
-test('a batch without payment files is canceled, refunded and paid as before', async ({ server, client, owner }) => {
-  const { id } = await openBatch(server, 2)
-  expect((await owner('POST', `/payouts/${id}/cancel`)).body.data).toMatchObject({
-    status: 'FAILED',
-    totals: { commissions: 0, netPayableCents: 0 },
-  })
-  const again = await client.payouts.create(OCTOBER)
-  expect((await client.payouts.pay(again.id)).ok).toBe(true)
-  expect((await commissionsOf(client)).map(({ orderStatus }) => orderStatus)).toEqual(['PAID', 'PAID'])
 })
