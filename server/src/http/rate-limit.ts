@@ -1,4 +1,4 @@
-import { type RateLimiterAbstract, RateLimiterMemory } from 'rate-limiter-flexible'
+import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import { rateLimited } from '../contract/errors.ts'
 import type { Deps } from '../core/context.ts'
 import type { Vault } from '../core/vault.ts'
@@ -47,9 +47,7 @@ export const LIMITER_OPTIONS = {
   keyPrefix: 'referral:limit',
 }
 
-export interface LimiterOptions {
-  /** Counts for several processes; without it, each counts for itself. */
-  store?: RateLimiterAbstract | undefined
+interface StoreOptions {
   /** Called for each request that is allowed without being counted. */
   onFailure?: () => void
   /** Called once when the store fails repeatedly, and once when it responds again. */
@@ -60,23 +58,60 @@ export interface LimiterOptions {
   timeoutMs?: number
 }
 
+export interface LimiterOptions extends StoreOptions {
+  /** Counts for several processes; without it, each counts for itself. */
+  store?: RateLimiterAbstract | undefined
+}
+
+/** Fixed windows, each from the first request of a subject. */
+export const createRateLimiter = ({ store, ...options }: LimiterOptions = {}): RateLimiter =>
+  store ? createStoreLimiter(store, options) : createMemoryLimiter()
+
+function createMemoryLimiter(): RateLimiter {
+  // In the order in which they began, which is also that in which they end.
+  const windows = new Map<string, { used: number; endsAt: number }>()
+  const removeEnded = (now: number) => {
+    for (const [subject, { endsAt }] of windows) {
+      if (endsAt > now) return
+      windows.delete(subject)
+    }
+  }
+  return {
+    consume: async (subject, limit) => {
+      const now = Date.now()
+      let window = windows.get(subject)
+      if (!window || window.endsAt <= now) {
+        removeEnded(now)
+        window = { used: 0, endsAt: now + WINDOW_MS }
+        windows.set(subject, window)
+      }
+      window.used++
+      return toRateLimit(limit, { used: window.used, msLeft: window.endsAt - now })
+    },
+    peek: async (subject, limit) => {
+      const { used, endsAt } = windows.get(subject) ?? { used: 0, endsAt: 0 }
+      const msLeft = endsAt - Date.now()
+      return toRateLimit(limit, msLeft > 0 ? { used, msLeft } : EMPTY_WINDOW)
+    },
+  }
+}
+
 /** Rate limiting may delay a request by at most 50 ms. */
 const STORE_TIMEOUT_MS = 40
 /** Consecutive failures after which the store is not called for {@link COOLDOWN_MS}; each further failure renews the pause. */
 const MAX_FAILURES = 3
 const COOLDOWN_MS = 1000
 
-/**
- * Fixed windows, each from the first request of a subject. Fails open: a request is allowed when the store fails or is slow.
- */
-export function createRateLimiter({
-  store: shared,
-  onFailure = () => {},
-  onOutage = () => {},
-  keyOf = (subject) => subject,
-  timeoutMs = STORE_TIMEOUT_MS,
-}: LimiterOptions = {}): RateLimiter {
-  const store = shared ?? new RateLimiterMemory(LIMITER_OPTIONS)
+/** Fails open: a request is allowed when the store fails or is slow. */
+function createStoreLimiter(
+  store: RateLimiterAbstract,
+  {
+    onFailure = () => {},
+    onOutage = () => {},
+    keyOf = (subject) => subject,
+    timeoutMs = STORE_TIMEOUT_MS,
+  }: StoreOptions,
+): RateLimiter {
   let failures = 0
   let coolsDownUntil = 0
   const read = async (limit: number, look: () => Promise<WindowCount>): Promise<RateLimit> => {
@@ -86,7 +121,7 @@ export function createRateLimiter({
     }
     if (performance.now() < coolsDownUntil) return allow()
     try {
-      const state = await look()
+      const state = await withTimeout(look(), timeoutMs)
       if (failures >= MAX_FAILURES) onOutage(false)
       failures = 0
       return toRateLimit(limit, state)
@@ -98,35 +133,30 @@ export function createRateLimiter({
       return allow()
     }
   }
-  // Memory responds at once; a timer would take longer than the count.
-  const bounded = shared ? withTimeout(timeoutMs) : <T>(pending: Promise<T>) => pending
   const count = async (subject: string): Promise<WindowCount> => {
     const { consumedPoints, msBeforeNext } = await store.consume(subject)
     return { used: consumedPoints, msLeft: msBeforeNext }
   }
   const look = async (subject: string): Promise<WindowCount> => {
     const state = await store.get(subject)
-    // The memory returns a window that has ended until it is removed.
-    return state && state.msBeforeNext > 0 ? { used: state.consumedPoints, msLeft: state.msBeforeNext } : EMPTY_WINDOW
+    return state ? { used: state.consumedPoints, msLeft: state.msBeforeNext } : EMPTY_WINDOW
   }
   return {
-    consume: (subject, limit) => read(limit, () => bounded(count(keyOf(subject)))),
-    peek: (subject, limit) => read(limit, () => bounded(look(keyOf(subject)))),
+    consume: (subject, limit) => read(limit, () => count(keyOf(subject))),
+    peek: (subject, limit) => read(limit, () => look(keyOf(subject))),
   }
 }
 
 const WINDOW_MS = WINDOW_SECONDS * 1000
 const EMPTY_WINDOW: WindowCount = { used: 0, msLeft: WINDOW_MS }
 
-const withTimeout =
-  (ms: number) =>
-  <T>(pending: Promise<T>): Promise<T> =>
-    new Promise((resolve, reject) => {
-      const giveUp = () => reject(new Error('The rate-limit store timed out'))
-      // After a pause of the process the response may have arrived unread; it is read before the immediate runs.
-      const timer = setTimeout(() => setImmediate(giveUp), ms)
-      pending.then(resolve, reject).finally(() => clearTimeout(timer))
-    })
+const withTimeout = <T>(pending: Promise<T>, ms: number): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const giveUp = () => reject(new Error('The rate-limit store timed out'))
+    // After a pause of the process the response may have arrived unread; it is read before the immediate runs.
+    const timer = setTimeout(() => setImmediate(giveUp), ms)
+    pending.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 
 function toRateLimit(limit: number, { used, msLeft }: WindowCount): RateLimit {
   const reset = Math.ceil((msLeft > 0 ? msLeft : WINDOW_MS) / 1000)
