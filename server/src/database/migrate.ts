@@ -1,44 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kysely, SqliteAdapter, sql } from 'kysely'
-import { type Migration, Migrator } from 'kysely/migration'
-import * as start from './migrations/0001-start.ts'
-import * as canceledRefunds from './migrations/0002-canceled-refunds.ts'
-import * as remainingBase from './migrations/0003-remaining-base.ts'
-import * as removeUnusedTables from './migrations/0004-remove-unused-tables.ts'
-import * as refundedLines from './migrations/0005-refunded-lines.ts'
-import * as plainCounts from './migrations/0006-plain-counts.ts'
-import * as possibleDuplicates from './migrations/0007-possible-duplicates.ts'
-import * as paymentNotes from './migrations/0008-payment-notes.ts'
-import * as programTerms from './migrations/0009-program-terms.ts'
-import * as stripe from './migrations/0010-stripe.ts'
-import * as claimedDeliveries from './migrations/0011-claimed-deliveries.ts'
-import * as payoutProcesses from './migrations/0012-payout-processes.ts'
-import * as customers from './migrations/0013-customers.ts'
-import * as payoutHolds from './migrations/0014-payout-holds.ts'
-import * as siteDomains from './migrations/0015-site-domains.ts'
-import * as partialCustomerIndexes from './migrations/0016-partial-customer-indexes.ts'
-import * as dropJourneyTimeIndex from './migrations/0017-drop-journey-time-index.ts'
+import { type Kysely, type QueryExecutorProvider, SqliteAdapter, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
 import { isSqliteBusy } from './storage-error.ts'
+
+/** A migration whose file is read when it runs, which most starts do not. */
+const loaded = (load: () => Promise<Migration>): Migration => ({ up: async (db) => (await load()).up(db) })
 
 /** Run in the order of their names. A released migration is never changed. */
 export const migrations: Record<string, Migration> = {
-  '0001-start': start,
-  '0002-canceled-refunds': canceledRefunds,
-  '0003-remaining-base': remainingBase,
-  '0004-remove-unused-tables': removeUnusedTables,
-  '0005-refunded-lines': refundedLines,
-  '0006-plain-counts': plainCounts,
-  '0007-possible-duplicates': possibleDuplicates,
-  '0008-payment-notes': paymentNotes,
-  '0009-program-terms': programTerms,
-  '0010-stripe': stripe,
-  '0011-claimed-deliveries': claimedDeliveries,
-  '0012-payout-processes': payoutProcesses,
-  '0013-customers': customers,
-  '0014-payout-holds': payoutHolds,
-  '0015-site-domains': siteDomains,
-  '0016-partial-customer-indexes': partialCustomerIndexes,
-  '0017-drop-journey-time-index': dropJourneyTimeIndex,
+  '0001-start': loaded(() => import('./migrations/0001-start.ts')),
+  '0002-canceled-refunds': loaded(() => import('./migrations/0002-canceled-refunds.ts')),
+  '0003-remaining-base': loaded(() => import('./migrations/0003-remaining-base.ts')),
+  '0004-remove-unused-tables': loaded(() => import('./migrations/0004-remove-unused-tables.ts')),
+  '0005-refunded-lines': loaded(() => import('./migrations/0005-refunded-lines.ts')),
+  '0006-plain-counts': loaded(() => import('./migrations/0006-plain-counts.ts')),
+  '0007-possible-duplicates': loaded(() => import('./migrations/0007-possible-duplicates.ts')),
+  '0008-payment-notes': loaded(() => import('./migrations/0008-payment-notes.ts')),
+  '0009-program-terms': loaded(() => import('./migrations/0009-program-terms.ts')),
+  '0010-stripe': loaded(() => import('./migrations/0010-stripe.ts')),
+  '0011-claimed-deliveries': loaded(() => import('./migrations/0011-claimed-deliveries.ts')),
+  '0012-payout-processes': loaded(() => import('./migrations/0012-payout-processes.ts')),
+  '0013-customers': loaded(() => import('./migrations/0013-customers.ts')),
+  '0014-payout-holds': loaded(() => import('./migrations/0014-payout-holds.ts')),
+  '0015-site-domains': loaded(() => import('./migrations/0015-site-domains.ts')),
+  '0016-partial-customer-indexes': loaded(() => import('./migrations/0016-partial-customer-indexes.ts')),
+  '0017-drop-journey-time-index': loaded(() => import('./migrations/0017-drop-journey-time-index.ts')),
 }
 
 /**
@@ -48,15 +34,23 @@ export const migrations: Record<string, Migration> = {
  * @throws Error with a message for the operator when the version of the database cannot be upgraded.
  */
 export async function migrate(db: Kysely<never>, list = migrations): Promise<void> {
+  await requireCompatible(db, list)
+  if (await isMigrated(db, list)) return
+  const { Migrator } = await import('kysely/migration')
   const run = async (on: Kysely<never>) => {
-    const reason = await findIncompatibility(on, list)
-    if (reason) throw new Error(`The database ${reason}`)
-    const { error } = await migrator(on, list).migrateToLatest()
+    await requireCompatible(on, list)
+    const migrator = new Migrator({ db: on, provider: { getMigrations: async () => list } })
+    const { error } = await migrator.migrateToLatest()
     if (error) throw error
   }
   await (db.getExecutor().adapter instanceof SqliteAdapter
     ? db.connection().execute((on) => withWriteLock(on, run))
     : db.transaction().execute((trx) => withTransactionLock(trx, run)))
+}
+
+async function requireCompatible(db: QueryExecutorProvider, list: typeof migrations): Promise<void> {
+  const reason = await findIncompatibility(db, list)
+  if (reason) throw new Error(`The database ${reason}`)
 }
 
 /** The number that Kysely's migrator locks, so that processes of earlier versions wait as well. */
@@ -105,24 +99,20 @@ const tryBegin = (db: Kysely<never>): Promise<boolean> =>
   )
 
 /** Whether all migrations of this version have run. */
-export async function isMigrated(db: Kysely<never>): Promise<boolean> {
-  const known = await migrator(db, migrations).getMigrations()
-  return known.every((migration) => migration.executedAt !== undefined)
+export async function isMigrated(db: QueryExecutorProvider, list = migrations): Promise<boolean> {
+  const ran = new Set((await listRan(db)).map(({ name }) => name))
+  return Object.keys(list).every((name) => ran.has(name))
 }
 
 /**
  * Returns why a database cannot be read as it is, as the end of a sentence whose subject is the database; undefined when its
  * schema is current. Changes nothing.
  */
-export async function findSchemaProblem(db: Kysely<never>): Promise<string | undefined> {
+export async function findSchemaProblem(db: QueryExecutorProvider): Promise<string | undefined> {
   const incompatibility = await findIncompatibility(db)
   if (incompatibility) return incompatibility
-  const known = await migrator(db, migrations).getMigrations()
-  if (known.every(({ executedAt }) => executedAt === undefined))
-    return 'is empty. Correct DATABASE_URL or restore a backup.'
-  return known.every(({ executedAt }) => executedAt !== undefined)
-    ? undefined
-    : 'has the schema of an earlier version. Run referral-server migrate first.'
+  if ((await listRan(db)).length === 0) return 'is empty. Correct DATABASE_URL or restore a backup.'
+  return (await isMigrated(db)) ? undefined : 'has the schema of an earlier version. Run referral-server migrate first.'
 }
 
 /** A table that has existed since the first release, but not in development versions before it. */
@@ -132,25 +122,28 @@ const FIRST_RELEASE_TABLE = 'installationSettings'
  * Returns why this version cannot use a database, as the end of a sentence whose subject is the database; undefined when it
  * can. Migrating such a database would leave a mixed schema.
  */
-export async function findIncompatibility(db: Kysely<never>, list = migrations): Promise<string | undefined> {
+export async function findIncompatibility(db: QueryExecutorProvider, list = migrations): Promise<string | undefined> {
+  const ran = await listRan(db)
+  if (ran.some(({ isReleased }) => !isReleased)) {
+    return 'was created by a development version before 0.1.0 and cannot be upgraded. Use an empty database.'
+  }
+  const newer = ran.map(({ name }) => name).filter((name) => !(name in list))
+  if (newer.length === 0) return undefined
+  return `was created by a newer version (${newer.join(', ')}). Use that version or a later one.`
+}
+
+/** The migrations that have run, and whether a release has created the database; none for an empty one. */
+async function listRan(db: QueryExecutorProvider): Promise<{ name: string; isReleased: unknown }[]> {
   const named = (name: string) =>
     db.getExecutor().adapter instanceof SqliteAdapter
       ? sql<boolean>`exists (select 1 from sqlite_schema where name = ${name})`
       : sql<boolean>`exists (select 1 from pg_tables where schemaname = current_schema() and tablename = ${name})`
   const { rows } = await sql<{ isUsed: unknown }>`select ${named('kysely_migration')} as "isUsed"`.execute(db)
-  if (!rows[0]?.isUsed) return undefined
+  if (!rows[0]?.isUsed) return []
   // In one statement, because another process may be migrating.
   const ran = await sql<{
     name: string
     isReleased: unknown
   }>`select name, ${named(FIRST_RELEASE_TABLE)} as "isReleased" from kysely_migration order by name`.execute(db)
-  if (ran.rows.some(({ isReleased }) => !isReleased)) {
-    return 'was created by a development version before 0.1.0 and cannot be upgraded. Use an empty database.'
-  }
-  const newer = ran.rows.map(({ name }) => name).filter((name) => !(name in list))
-  if (newer.length === 0) return undefined
-  return `was created by a newer version (${newer.join(', ')}). Use that version or a later one.`
+  return ran.rows
 }
-
-const migrator = (db: Kysely<never>, list: typeof migrations) =>
-  new Migrator({ db, provider: { getMigrations: async () => list } })

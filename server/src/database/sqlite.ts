@@ -21,6 +21,7 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
   writer.pragma('busy_timeout = 0')
   writer.pragma(`analysis_limit = ${ANALYSIS_LIMIT}`)
   const reader = connectReadOnly(path)
+  const { db: read } = createSqliteKysely<Tables>(reader, onRead)
   const { db: trx, executor } = createSqliteKysely<Tables>(writer)
   const reports = new ReportWorkers(`file:${path}`)
   const commits = createSqliteGroupCommit({ database: writer, trx, executor, onGroup })
@@ -29,12 +30,12 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
     return isCheckpointed(writer)
   }
   return {
-    read: createSqliteKysely<Tables>(reader, onRead).db,
+    read,
     transact: commits.transact,
     runReport: (...request) => reports.run(...request),
     startReports: () => reports.start(),
     migrate: () => withSqliteConnection(path, migrate),
-    isMigrated: () => withSqliteConnection(path, isMigrated),
+    isMigrated: () => isMigrated(read),
     findDamage: async () => findDamage(reader),
     optimize: () => commits.transact(async () => void writer.pragma('optimize')),
     overwriteDeleted: async () => {
