@@ -10,7 +10,7 @@ import { createHealthCheck } from './core/health.ts'
 import { createApiSwitch } from './core/installation.ts'
 import type { Metrics } from './core/metrics.ts'
 import type { Tracing } from './core/tracing.ts'
-import { mountAdmin } from './dashboard/mount.ts'
+import type { PageBindings } from './dashboard/mount.ts'
 import { mountApiReference, mountDocument } from './http/api-reference.ts'
 import { createKeyUseRecorder } from './http/authorize-key.ts'
 import { mountPreflights, mountSitePreflights } from './http/cors.ts'
@@ -58,7 +58,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   mountPreflights(app, deps.config.corsOrigins, operations)
   mountSitePreflights(app, server, operations)
   for (const [path, methods] of methodsByPath()) app.all(path, rejectMethod(methods))
-  mountAdmin(app, server)
+  mountDashboard(app, server)
   app.all('*', () => {
     throw pathUnknown()
   })
@@ -68,6 +68,19 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     return c.json(body, status as ContentfulStatusCode)
   })
   return app
+}
+
+/** Mounts the pages, which are loaded with the first request for one: no request of the API needs them. */
+function mountDashboard(app: Hono<Env>, server: Server): void {
+  let pages: Promise<Hono<Env>> | undefined
+  const serve = async (c: HonoContext<Env>, next: () => Promise<void>) => {
+    if (c.req.path.startsWith('/admin/v1/')) return next()
+    pages ??= import('./dashboard/mount.ts').then(({ createDashboard }) => createDashboard(server))
+    const bindings: PageBindings = { ...(c.env as object), request: c.get('request') }
+    return (await pages).fetch(c.req.raw, bindings)
+  }
+  app.all('/admin/*', serve)
+  app.all('/affiliate/*', serve)
 }
 
 const DOCS_PATH = '/api/v1/docs'

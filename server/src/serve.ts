@@ -4,6 +4,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { createApp } from './app.ts'
 import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig, VERSION } from './config.ts'
 import { readContract } from './contract/document.ts'
+import { compile } from './contract/validator.ts'
 import type { Deps } from './core/context.ts'
 import { createDeps } from './core/context.ts'
 import { createHealthCheck } from './core/health.ts'
@@ -92,6 +93,9 @@ export async function serve(): Promise<void> {
 
 /** Loads what is first needed by a later request: after an upgrade in place, the files belong to another version. */
 async function loadRest(): Promise<void> {
+  await import('./dashboard/mount.ts')
+  // Loads the library.
+  compile({})
   await import('./domains/webhooks/delivery/transport.ts')
   readContract('openapi.yaml')
   readContract('referral.arazzo.yaml')

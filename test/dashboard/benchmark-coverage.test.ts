@@ -5,7 +5,7 @@ import { testServer } from '../support/server.ts'
 
 test('the benchmark of pages measures every page', async () => {
   const server = await testServer()
-  const routes = server.app.routes.filter(
+  const routes = server.routes.filter(
     ({ method, path }) => method === 'GET' && /^\/admin(\/(?!v1|sign-|assets|oidc)|$)/.test(path),
   )
   await server.close()

@@ -45,7 +45,7 @@ const FORMS_OF_STAFF = ['/sign-out', '/deliveries/redeliver', '/deliveries/:id/r
 const isOfStaff = (path: string) => FORMS_OF_STAFF.includes(path) || path.startsWith('/account/')
 
 const pathsOf = (method: string) =>
-  server.app.routes
+  server.routes
     .filter((route) => route.method === method && /^\/admin(\/(?!v1|sign-in|assets)|$)/.test(route.path))
     .map(({ path }) => path.replace('/admin', ''))
 

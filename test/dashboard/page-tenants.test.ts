@@ -15,9 +15,9 @@ test.beforeAll(async ({ ownerServer: server }) => {
 })
 
 describe('an owner of another shop', () => {
-  const routes = (server: { app: { routes: { method: string; path: string }[] } }, method: string) => [
+  const routes = (server: { routes: { method: string; path: string }[] }, method: string) => [
     ...new Set(
-      server.app.routes
+      server.routes
         .filter((route) => route.method === method && /^\/admin(\/(?!v1|sign-|assets)|$)/.test(route.path))
         .map(({ path }) => path),
     ),

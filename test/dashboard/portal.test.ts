@@ -63,7 +63,7 @@ test('the page says in one sentence what the affiliate earns, and nothing of the
 
 /** Every address of the pages of an affiliate, with a token. */
 const addresses = (token: string): string[] =>
-  [...new Set(shop.server.app.routes.filter(({ path }) => /^\/affiliate(\/|$)/.test(path)).map(({ path }) => path))]
+  [...new Set(shop.server.routes.filter(({ path }) => /^\/affiliate(\/|$)/.test(path)).map(({ path }) => path))]
     .map((path) => path.replace(':month', thisMonth()))
     .flatMap((path) =>
       path.endsWith('/file') ? ['csv', 'html'].map((format) => [path, { format }] as const) : [[path, {}] as const],

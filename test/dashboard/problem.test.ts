@@ -133,7 +133,7 @@ const IDS: Record<string, string> = {
 test('form errors contain no API field names or API instructions', async ({ ownerServer: server }) => {
   const visitor = visitorOf(server)
   await visitor.signIn()
-  const forms = server.app.routes.filter(({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-)/.test(path))
+  const forms = server.routes.filter(({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-)/.test(path))
   const paths = [...new Set(forms.map(({ path }) => path))].map((path) =>
     path.replace(':move', 'approve').replace(/:\w+/g, IDS[path.split('/')[2] ?? ''] ?? 'none'),
   )

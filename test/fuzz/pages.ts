@@ -25,7 +25,7 @@ export async function sessionOf({ server }: FuzzWorld, token: string): Promise<S
 }
 
 export async function readPages(world: FuzzWorld, session: Session): Promise<Pages> {
-  const all = world.server.app.routes.filter(
+  const all = world.server.routes.filter(
     ({ path, method }) =>
       /^\/admin(\/|$)/.test(path) && !/\/admin\/v1|\*|\./.test(path) && ['GET', 'POST'].includes(method),
   )

@@ -136,9 +136,7 @@ describe('a user who is revoked while a request is open', () => {
 
 describe('a form of the dashboard', () => {
   const forms = (server: OwnerServer): string[] => {
-    const paths = server.app.routes.filter(
-      ({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-in)/.test(path),
-    )
+    const paths = server.routes.filter(({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-in)/.test(path))
     return [...new Set(paths.map(({ path }) => path.replace(/:\w+/g, ID.commission)))]
   }
 

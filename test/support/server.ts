@@ -5,11 +5,13 @@ import type { Config } from '../../server/src/config.ts'
 import type { Deps } from '../../server/src/core/context.ts'
 import { createDeps } from '../../server/src/core/context.ts'
 import type { IdPrefix } from '../../server/src/core/ids.ts'
+import { createDashboard } from '../../server/src/dashboard/mount.ts'
 import { openLimitStore } from '../../server/src/database/limit-store.ts'
 import { createApiKey } from '../../server/src/domains/accounts/keys.ts'
 import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { createRateLimiter, LIMITER_OPTIONS, type RateLimiter } from '../../server/src/http/rate-limit.ts'
 import { BodyBudget } from '../../server/src/http/read-body.ts'
+import type { Server } from '../../server/src/http/server.ts'
 import { testConfig } from '../../server/src/testing/config.ts'
 import { checkedFetch } from './checked-fetch.ts'
 import { asCall, asLateCall, testDatabase } from './database.ts'
@@ -126,6 +128,10 @@ export async function testServer(options: TestServerOptions = {}) {
 
   return {
     app,
+    /** Of the API and of the pages. */
+    routes: [...app.routes, ...createDashboard({ deps, limiter } as Server).routes].filter(
+      ({ path }) => !path.includes('*'),
+    ),
     limiter,
     bodies,
     fetch,

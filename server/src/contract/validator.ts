@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import * as z from 'zod'
+import type * as z from 'zod'
 import { alternativesOf, deref, document, type ResolvedSchema, resolveSchema, type Schema } from './document.ts'
 import { type ErrorCode, invalid, invalidField } from './errors.ts'
 
@@ -186,14 +187,17 @@ function inlineReferences(node: unknown): unknown {
   )
 }
 
-const $defs = inlineReferences(document.components.schemas)
+const require = createRequire(import.meta.url)
+let $defs: unknown
 
 type JsonSchema = Parameters<typeof z.fromJSONSchema>[0]
 
-/** Compiles a schema of the document to zod. */
+/** Compiles a schema of the document to zod, which is loaded with the first of them. */
 export function compile(schema: Schema): z.ZodType {
+  const { fromJSONSchema } = require('zod') as typeof z
+  $defs ??= inlineReferences(document.components.schemas)
   const alone = inlineReferences(schema) as Record<string, unknown>
-  return z.fromJSONSchema({ $schema: 'https://json-schema.org/draft/2020-12/schema', $defs, ...alone } as JsonSchema)
+  return fromJSONSchema({ $schema: 'https://json-schema.org/draft/2020-12/schema', $defs, ...alone } as JsonSchema)
 }
 
 /** Finds the first object that lacks all of several alternative fields. @param path The path of the value in the body. */

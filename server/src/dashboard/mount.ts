@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { ApiError } from '../contract/errors.ts'
 import { rejectMethod, toApiError } from '../http/response.ts'
-import { type Env, logFields, type Server } from '../http/server.ts'
+import { type Env, logFields, type RequestState, type Server } from '../http/server.ts'
 import { accountRoutes } from './account.ts'
 import { affiliatePageRoutes } from './affiliate.ts'
 import { affiliateRoutes } from './affiliates.ts'
@@ -61,9 +61,18 @@ const routes = [
   signOutRoutes,
 ].flat()
 
-/** Mounts the dashboard: every page below `/admin`. Operations of openapi.yaml are mounted before and take precedence. */
-export function mountAdmin(app: Hono<Env>, server: Server): void {
+/** What the app hands over with a request that it has started. */
+export interface PageBindings {
+  request: RequestState
+}
+
+/** Every page: those of the dashboard below `/admin`, and those of affiliates below `/affiliate`. */
+export function createDashboard(server: Server): Hono<Env> {
   const pages = new Hono<Env>()
+  pages.use((c, next) => {
+    c.set('request', (c.env as PageBindings).request)
+    return next()
+  })
   mountAssets(pages)
   mountSignIn(pages, server)
   mountOidc(pages, server)
@@ -71,17 +80,22 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
   for (const route of routes)
     pages.on('show' in route ? 'GET' : 'POST', `/admin${route.path}`, servePage(server, route))
   for (const [path, methods] of methodsByPath(pages)) pages.all(path, rejectMethod(methods))
-  pages.all('/admin/*', (c, next) => {
+  pages.all('/admin/*', (c) => {
     const { pathname, search } = new URL(c.req.url)
-    if (pathname.startsWith('/admin/v1/')) return next()
     if (c.req.method === 'GET' && pathname.endsWith('/')) return c.redirect(pathname.slice(0, -1) + search, 308)
-    throw new ApiError(404, 'path_unknown', 'No such page.')
+    throw pageUnknown()
+  })
+  pages.notFound(() => {
+    throw pageUnknown()
   })
   pages.onError((error, c) => sendPage(c, problemPage(toApiError(server, error, logFields(c.get('request'))))))
-  app.route('/', pages)
+  return pages
 }
 
+const pageUnknown = () => new ApiError(404, 'path_unknown', 'No such page.')
+
 function methodsByPath(pages: Hono<Env>): Map<string, string[]> {
-  const paths = Map.groupBy(pages.routes, ({ path }) => path)
+  const served = pages.routes.filter(({ method }) => method !== 'ALL')
+  const paths = Map.groupBy(served, ({ path }) => path)
   return new Map([...paths].map(([path, routes]) => [path, routes.map(({ method }) => method)]))
 }

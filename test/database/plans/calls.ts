@@ -331,12 +331,10 @@ const PAGE_IDS: Record<string, string> = {
 
 /** Opens every page of the dashboard as an owner: plain, and with its filters. */
 export function everyPage(server: OwnerServer): { path: string; open: () => Promise<number> }[] {
-  const { app, session } = server
+  const { app, routes, session } = server
   const [staff] = rowsOf(server, 'users', { role: 'STAFF' })
   const ids: Record<string, string | undefined> = { ...PAGE_IDS, team: staff?.id }
-  const pages = app.routes.filter(
-    ({ method, path }) => method === 'GET' && /^\/admin(\/(?!v1|sign-|assets)|$)/.test(path),
-  )
+  const pages = routes.filter(({ method, path }) => method === 'GET' && /^\/admin(\/(?!v1|sign-|assets)|$)/.test(path))
   return [...new Set(pages.map(({ path }) => path))].flatMap((route) => {
     const path = route.replace(/:\w+/g, ids[route.split('/')[2] ?? ''] ?? 'none')
     const plain = NEEDS_QUERY.includes(route) ? [] : [path]
