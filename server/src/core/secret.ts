@@ -27,7 +27,12 @@ export const hashSecret = (secret: string): string => hash('sha256', secret, 'he
 /** The prefix that is stored and shown to identify a secret. */
 export const secretPrefix = (secret: string): string => secret.slice(0, secret.startsWith('rk_test_') ? 15 : 10)
 
-const checksum = (text: string) => base62(BigInt(crc32(text)), CHECKSUM_LENGTH)
+function checksum(text: string): string {
+  let digits = ''
+  for (let rest = crc32(text); digits.length < CHECKSUM_LENGTH; rest = Math.floor(rest / 62))
+    digits = ALPHABET[rest % 62] + digits
+  return digits
+}
 
 function base62(number: bigint, length: number): string {
   let text = ''

@@ -25,8 +25,9 @@ export interface TraceParent {
 
 /** Parses a W3C `traceparent` header. */
 export function parseTraceParent(header: string | undefined): TraceParent | undefined {
+  if (header === undefined) return undefined
   const [, version, traceId = '', spanId = '', flags = ''] =
-    /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/.exec(header ?? '') ?? []
+    /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/.exec(header) ?? []
   if (version === undefined || version === 'ff' || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }

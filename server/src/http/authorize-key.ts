@@ -18,7 +18,7 @@ import type { RequestState, Server } from './server.ts'
  * @throws ApiError 401, 403, 429 or 503.
  */
 export async function authorizeKey(server: Server, op: Operation, request: RequestState): Promise<KeyContext> {
-  const arrival = { at: server.deps.now(), id: server.deps.newId('req') }
+  const arrival = op.method === 'GET' ? undefined : { at: server.deps.now(), id: server.deps.newId('req') }
   if (!(await server.apiSwitch.isOn())) throw apiDisabled()
   const token = request.authorization && parseBearerToken(request.authorization)
   if (token && isAffiliateToken(token)) return authorizeAffiliate(server, op, request, token)

@@ -91,6 +91,8 @@ function oneText(
   return first.text
 }
 
+/** Of a body that is already JSON text. */
+const JSON_HEADERS = { 'Content-Type': 'application/json' }
 const CSV_HEADERS = { 'Content-Type': 'text/csv; charset=utf-8' }
 
 /** The whole API: operation, use case, status. Aliases of the wire format are resolved here. */
@@ -139,7 +141,11 @@ export const handlers: Handlers<Contexts> = {
   setGeoRule: (ctx, { path, body }) => data(geoRules.set(ctx, path.programId, body)),
   deleteGeoRule: (ctx, { path }) => ok(geoRules.remove(ctx, path.programId)),
 
-  listCommissions: (ctx, { query }) => ok(commissions.list(ctx, query)),
+  listCommissions: async (ctx, { query }) => ({
+    status: 200,
+    body: await commissions.listAsText(ctx, query),
+    headers: JSON_HEADERS,
+  }),
   approveCommission: (ctx, { path }) => data(moderate(ctx, 'approve', path.id)),
   rejectCommission: (ctx, { path }) => data(moderate(ctx, 'reject', path.id)),
   cancelCommission: (ctx, { path }) => data(moderate(ctx, 'cancel', path.id)),
@@ -163,7 +169,7 @@ export const handlers: Handlers<Contexts> = {
   getStatement: async (ctx, { path, query }) => ({
     status: 200,
     body: await statements.exportFile(ctx, path.affiliateId, { ...query, format: 'json' }),
-    headers: { 'Content-Type': 'application/json' },
+    headers: JSON_HEADERS,
   }),
   getStatementFile: async (ctx, { path, query }) => ({
     status: 200,

@@ -139,8 +139,10 @@ export function finishRequest(
 }
 
 /** An order id of the caller can contain an email address, and a link a person's name, which logs could not forget. */
-const withoutAddresses = (path: string): string =>
-  path.replace(/[^/]*(?:@|%40)[^/]*/gi, '[address]').replace(/^(\/r\/[^/]*\/).*/, '$1[ref]')
+const withoutAddresses = (path: string): string => {
+  const text = /@|%40/i.test(path) ? path.replace(/[^/]*(?:@|%40)[^/]*/gi, '[address]') : path
+  return text.replace(/^(\/r\/[^/]*\/).*/, '$1[ref]')
+}
 
 /** Names the span by the operation: paths contain ids. */
 function endSpan({ span, operation, caller, requestId }: RequestState, method: string, status: number): void {

@@ -8,7 +8,7 @@ import { countByStatus } from '../../core/queries.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow } from '../../database/tables.ts'
-import { commissionList } from '../ledger/commission-lists.ts'
+import { commissionList, commissionText } from '../ledger/commission-lists.ts'
 import { findCommission, findCommissionsById } from '../ledger/commissions.ts'
 import { findOrder } from '../ledger/orders.ts'
 import { findSentFile } from '../ledger/payment-lines.ts'
@@ -19,13 +19,22 @@ import { findBatch } from '../ledger/payouts.ts'
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export const list = defineReader(commissionList, async (ctx: Context, query: Query<'listCommissions'> & Uncounted) => {
+export const list = defineReader(commissionList, async (ctx: Context, query: ListQuery) =>
+  readFrom(ctx, commissionList, await toStoredQuery(ctx, query)),
+)
+
+/** {@link list} as the text of a response. */
+export const listAsText = async (ctx: Context, query: ListQuery) =>
+  readFrom(ctx, commissionText, await toStoredQuery(ctx, query))
+
+type ListQuery = Query<'listCommissions'> & Uncounted
+
+async function toStoredQuery(ctx: Context, query: ListQuery) {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)
-  const filter = { ...query, ...bounds, externalOrderId }
-  return readFrom(ctx, commissionList, { ...filter, start })
-})
+  return { ...query, ...bounds, externalOrderId, start }
+}
 
 /** The exact number of commissions by status, of an affiliate or a program if given. */
 export function countsByStatus(

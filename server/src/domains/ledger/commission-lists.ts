@@ -1,7 +1,8 @@
-import type { Query } from '../../contract/spec.ts'
+import { sql } from 'kysely'
+import type { JsonText, Query } from '../../contract/spec.ts'
 import { defineList, isDeep, type ReadCost, rowsOf } from '../../core/lists.ts'
 import { afterCursor, type Page, type PageQuery, toPage } from '../../core/pagination.ts'
-import { countByDay, countRows, withoutIndex } from '../../core/queries.ts'
+import { countByDay, countQuery, countRows, jsonRows, withoutIndex } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
 import { preparedByShape } from '../../database/prepared.ts'
 import type { CommissionRow } from '../../database/tables.ts'
@@ -74,7 +75,7 @@ const presentIn = (filter: ListFilter) =>
   })
 
 const isCountedBy = (filter: ListFilter, ...parts: FilterRule['countedBy'][]): boolean =>
-  presentIn(filter).some(({ countedBy }) => parts.includes(countedBy))
+  FILTER_NAMES.some((name) => filter[name] && parts.includes(filters[name].countedBy))
 
 /** The columns of the list in the order of openapi.yaml, so that rows need no copying. */
 const LISTED_COLUMNS = [
@@ -111,15 +112,20 @@ const LISTED_COLUMNS = [
   'updatedAt',
 ] as const satisfies (keyof CommissionRow)[]
 
+/** A row of the list. */
+export type ListedCommission = Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>
+
+function pageQuery(db: Reader, values: PageFilter, index: IndexedColumn | undefined) {
+  const { afterAt, afterId, limit, offset } = values
+  const list = matching(db, values, index).select(LISTED_COLUMNS)
+  const rest = afterAt && afterId ? list.where(afterCursor('commissions', { at: afterAt, id: afterId })) : list
+  // Of a few orders, SQLite would sort by reading the shop.
+  const sorting = index === 'orderId' ? withoutIndex(db, 'happenedAt') : ('happenedAt' as const)
+  return rest.orderBy(sorting, 'desc').orderBy('id', 'desc').limit(limit).offset(offset)
+}
+
 const selectBy = (index: IndexedColumn | undefined) =>
-  preparedByShape<PageFilter>()((db, values) => {
-    const { afterAt, afterId, limit, offset } = values
-    const list = matching(db, values, index).select(LISTED_COLUMNS)
-    const rest = afterAt && afterId ? list.where(afterCursor('commissions', { at: afterAt, id: afterId })) : list
-    // Of a few orders, SQLite would sort by reading the shop.
-    const sorting = index === 'orderId' ? withoutIndex(db, 'happenedAt') : ('happenedAt' as const)
-    return rest.orderBy(sorting, 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
-  })
+  preparedByShape<PageFilter>()((db, values) => pageQuery(db, values, index).compile())
 
 const selects: Record<IndexedColumn | 'all', ReturnType<typeof selectBy>> = {
   all: selectBy(undefined),
@@ -136,7 +142,7 @@ export async function listCommissions(
   db: Reader,
   shopId: string,
   { page, limit, start, isUncounted, ...input }: ListFilter & PageQuery,
-): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
+): Promise<Page<ListedCommission>> {
   const filter = await toStoredFilter(db, shopId, input)
   const counting = isUncounted ? Promise.resolve(Number.MAX_SAFE_INTEGER) : countCommissions(db, shopId, filter)
   const offset = (page - 1) * limit
@@ -155,6 +161,31 @@ export async function listCommissions(
   }
   const total = await counting
   return toPage(total <= offset ? [] : await readPage(), { page, limit }, total)
+}
+
+/** A page of at most one condition with a stored count, and this count, in one statement. */
+const textAndTotal = preparedByShape<PageFilter>()((db, values) => {
+  const { shopId, affiliateId: scope = '', programId, status } = values
+  const total = countQuery(db, { list: 'commissions', shopId, scope, programId, status })
+  const data = jsonRows(db, pageQuery(db, values, mostSelectiveByKind(values)), LISTED_COLUMNS)
+  return sql<{ total: number; data: string }>`select ${total} as total, ${data} as data`.compile(db)
+})
+
+/** {@link listCommissions} as the text of a response. */
+async function writeCommissions(
+  db: Reader,
+  shopId: string,
+  query: ListFilter & PageQuery,
+): Promise<JsonText<Page<ListedCommission>>> {
+  const { limit, start } = query
+  const filter = await toStoredFilter(db, shopId, query)
+  const hasStoredCount = !isUncounted(filter) && !isCountedBy(filter, 'day')
+  if (query.page > 1 || !hasStoredCount || presentIn(filter).length > 1)
+    return JSON.stringify(await listCommissions(db, shopId, query))
+  const place = start && { afterAt: start.at, afterId: start.id }
+  const [row] = await textAndTotal(db, { ...filter, ...place, shopId, limit, offset: 0 })
+  const { pagination } = toPage([], query, row?.total ?? 0)
+  return `{"data":${row?.data ?? '[]'},"pagination":${JSON.stringify(pagination)}}`
 }
 
 async function toStoredFilter(db: Reader, shopId: string, input: ListFilter): Promise<StoredFilter> {
@@ -287,3 +318,6 @@ async function findMostSelective(db: Reader, shopId: string, filter: StoredFilte
 }
 
 export const commissionList = defineList(import.meta.url, 'commissionList', { read: listCommissions, cost: costOf })
+
+/** {@link commissionList} as the text of a response. */
+export const commissionText = defineList(import.meta.url, 'commissionText', { read: writeCommissions, cost: costOf })
