@@ -57,6 +57,7 @@ test.for(Object.keys(DEFECTS))('%s fails when its rule is broken', async (name, 
     key: server.shop.key,
     otherKey: other.key,
     ownerToken: server.shop.ownerToken,
+    changeSettings: true,
     only: [name, ...(COMPANIONS[name] ? [COMPANIONS[name]] : [])],
     fetch: defect(async (url, init) => server.app.fetch(new Request(url, init))),
   })

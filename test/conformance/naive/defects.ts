@@ -149,6 +149,14 @@ const narrower = (from: number, to: number) =>
 
 /** A check that sends the requests which a rule about all responses needs. */
 export const COMPANIONS: Record<string, string> = {
+  'site-schema/recordStoreOrder': 'stores/shopify',
+  'site-schema/cancelStoreOrder': 'stores/shopify',
+  'site-schema/refundStoreOrder': 'stores/shopify',
+  'site-schema/recordStripeEvent': 'stores/stripe',
+  'site-schema/getTrackingScript': 'tracking/script',
+  'site-schema/recordSiteClick': 'tracking/click',
+  'site-schema/recordSiteView': 'tracking/view',
+  'site-schema/followAffiliateLink': 'tracking/link',
   'schema/archiveAffiliate': 'affiliates/archived',
   'schema/listAliases': 'aliases/unchanged',
   'schema/createAlias': 'aliases/taken',

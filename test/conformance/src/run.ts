@@ -206,10 +206,11 @@ function documentedOperation(method: string, path: string) {
   const found = patterns.find((pattern) => pattern.method === method && pattern.pattern.test(withoutQuery))
   if (!found) return undefined
   const check = ({ status, headers, body }: Reply) => {
-    const type = headers.get('Content-Type') ?? 'missing'
-    if (found.files) return found.files.some((one) => type.startsWith(one)) ? undefined : `Content-Type is ${type}`
     const schema = found.responses[status]
-    return schema ? mismatch(schema, body) : `the status ${status} is not documented`
+    if (schema) return mismatch(schema, body)
+    if (!found.files) return `the status ${status} is not documented`
+    const type = headers.get('Content-Type') ?? 'missing'
+    return found.files.some((one) => type.startsWith(one)) ? undefined : `Content-Type is ${type}`
   }
   return { id: found.id, check }
 }

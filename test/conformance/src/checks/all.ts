@@ -29,7 +29,7 @@ import { races } from './races.ts'
 import { records } from './records.ts'
 import { refunds } from './refunds.ts'
 import { analytics, backtests, journeys } from './reports.ts'
-import { ownerSchemas, schemas } from './schema.ts'
+import { ownerSchemas, schemas, siteSchemas } from './schema.ts'
 import { settings } from './settings.ts'
 import { stores } from './stores.ts'
 import { subscriptions } from './subscriptions.ts'
@@ -82,6 +82,7 @@ export const groups: readonly Group[] = [
   ownerLimits,
   schemas,
   ownerSchemas,
+  siteSchemas,
   always,
 ]
 

@@ -583,6 +583,50 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/DeliveryReply' } },
   },
+  recordStoreOrder: {
+    method: 'POST',
+    path: '/integrations/shopify/{shopId}/orders-paid',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
+  },
+  cancelStoreOrder: {
+    method: 'POST',
+    path: '/integrations/shopify/{shopId}/orders-cancelled',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
+  },
+  refundStoreOrder: {
+    method: 'POST',
+    path: '/integrations/shopify/{shopId}/refunds-create',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
+  },
+  recordStripeEvent: {
+    method: 'POST',
+    path: '/integrations/stripe/{shopId}',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
+  },
+  getTrackingScript: {
+    method: 'GET',
+    path: '/t/{shopId}.js',
+    scope: null,
+    responses: { '304': {} },
+    files: ['text/javascript'],
+  },
+  recordSiteClick: {
+    method: 'POST',
+    path: '/t/{shopId}/click',
+    scope: null,
+    responses: { '202': { $ref: '#/components/schemas/SiteReply' } },
+  },
+  recordSiteView: {
+    method: 'POST',
+    path: '/t/{shopId}/view',
+    scope: null,
+    responses: { '202': { $ref: '#/components/schemas/SiteReply' } },
+  },
+  followAffiliateLink: { method: 'GET', path: '/r/{shopId}/{ref}', scope: null, responses: { '302': {} } },
   updateWebhook: {
     method: 'PATCH',
     path: '/admin/v1/webhooks/{id}',
@@ -1234,6 +1278,7 @@ export const schemas: Record<string, Schema> = {
     required: ['data'],
     properties: { data: { $ref: '#/components/schemas/Delivery' } },
   },
+  SiteReply: { type: 'object', required: ['id'], properties: { id: { type: ['string', 'null'] } } },
   RedeliveryReply: {
     type: 'object',
     required: ['data'],
