@@ -69,7 +69,7 @@ test('a rule that pays nothing; explanation, dry run and replay tell the rule', 
     terms: [
       "Version 3 of the program's terms counts: it was in force at the order.",
       'Rule 1 does not match: the order is worth 100.00 USD, and it is for 500.00 USD or more.',
-      'Rule 2 matches and pays nothing.',
+      "Rule 2 matches and pays nothing on a customer's first order.",
     ],
   })
   const order = { externalOrderId: 'dry', amountCents: 60_000, couponCode: 'NISA' }

@@ -177,13 +177,15 @@ export function explainTerms(
   // The shop may have changed its currency since then.
   const currency = index < 0 ? (facts.settings.currency ?? facts.order.currency) : terms.currency
   const values = { facts, terms, affiliate, subtotalCents, money: (cents: number) => moneyIn(cents, terms.currency) }
-  const pays = payText(terms, terms.rules[index], { program, money: (cents) => moneyIn(cents, currency) })
+  const money = (cents: number) => moneyIn(cents, currency)
+  const rule = terms.rules[index]
+  const pays = payText(terms, rule, { program, money })
   return [
     `Version ${terms.version} of the program's terms counts: it was in force at ${isKept ? "the customer's first credited order, and customers keep theirs" : 'the order'}.`,
     ...before.map((rule, at) => `Rule ${at + 1} does not match: ${unmetText(unmet[at]!, rule, values)}.`),
     index < 0
       ? `No rule matches, so the program's rate counts: ${pays}.`
-      : `Rule ${index + 1} matches and pays ${pays}.`,
+      : `Rule ${index + 1} matches and pays ${[pays, conditionText(rule!.when, money)].join(' ').trim()}.`,
   ]
 }
 

@@ -188,7 +188,7 @@ export function grow(
     ...('id' in row ? { id: `'${id.slice(0, 4)}x${stamp}' || ${pad('n.i')}` } : {}),
     ...('shopId' in row
       ? {
-          shopId: `case when n.i * ${others} % ${huge + others} < ${others} then 'shp_x' || (n.i % 59) else '${shop.shopId}' end`,
+          shopId: `case when cast(n.i as bigint) * ${others} % ${huge + others} < ${others} then 'shp_x' || (n.i % 59) else '${shop.shopId}' end`,
         }
       : {}),
     ...columns,
