@@ -25,7 +25,7 @@ beforeAll(async () => {
     fetch: async (url, init) => server.app.request(url.href, init),
   }).finally(() => vi.useRealTimers())
   results = new Map(report.checks.map((check) => [check.name, check]))
-}, 300_000)
+}, 900_000)
 afterAll(() => server?.close())
 
 test.each(selected)('$name: $rule', ({ name }) => {
