@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 /*
- * Reads the server's URL and the API key from REFERRAL_BASE_URL and REFERRAL_API_KEY, or from the demo.env that the first
- * start of the server wrote. Never mixes the two, so that a key is only sent to its own server.
+ * Reads the server's URL and the API key from REFERRAL_BASE_URL and REFERRAL_API_KEY, or from the demo.env that the server's first start wrote. Never mixes the two, so that a key is only sent to its own server.
  */
 export function credentials(): { baseUrl: string; apiKey: string } {
   const { env } = process

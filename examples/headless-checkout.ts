@@ -2,8 +2,7 @@ import { type ConversionInput, createReferralClient, type ReferralClient } from 
 import { credentials } from './credentials.ts'
 
 /*
- * Reports a paid order from your own checkout. Safe to call again after a lost response, a crash or a duplicate queue
- * message: the order is recorded once.
+ * Reports a paid order from your own checkout. Safe to call again after a lost response, a crash, or a duplicate queue message: the order is recorded once.
  */
 
 export async function reportOrder(client: ReferralClient, order: ConversionInput): Promise<string> {

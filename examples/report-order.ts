@@ -3,11 +3,11 @@ import { type ConversionInput, createReferralClient, ReferralError } from '@refe
 import { credentials } from './credentials.ts'
 
 /*
- * Reports a paid order of a headless storefront and prints its attribution and commission. Set REFERRAL_BASE_URL and
- * REFERRAL_API_KEY. The argument is the JSON file of the order and defaults to storefront-order.json.
+ * Reports a headless storefront's paid order and prints its attribution and commission. Set REFERRAL_BASE_URL and
+ * REFERRAL_API_KEY. The argument is the order's JSON file. Defaults to storefront-order.json.
  */
 
-/** The fields of a store's order that are reported. Amounts are decimal strings, ids are numbers. */
+/** The fields of a store's order that are reported. Amounts are decimal strings, IDs are numbers. */
 interface StoreOrder {
   id: number
   name: string
@@ -32,7 +32,7 @@ interface StoreOrder {
   }[]
 }
 
-/** Converts the order: amounts to cents, ids to strings. */
+/** Converts the order: amounts to cents, IDs to strings. */
 function toConversion(order: StoreOrder): ConversionInput {
   const { customer, shipping_address: place } = order
   return {
@@ -40,7 +40,7 @@ function toConversion(order: StoreOrder): ConversionInput {
     orderName: order.name,
     occurredAt: order.processed_at,
     currency: order.currency,
-    // Before discount, shipping and tax. The commission is calculated from this amount less the discount.
+    // The subtotal before discount, shipping, and tax. The commission is calculated from this amount less the discount.
     amountCents: cents(order.total_line_items_price),
     discountCents: cents(order.total_discounts),
     shippingCents: cents(order.total_shipping_price),

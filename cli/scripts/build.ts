@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '..')
 const out = resolve(process.argv[2] ?? join(root, 'dist'))
 
 rmSync(out, { recursive: true, force: true })
-/** The SDK of the Model Context Protocol, without the validator that `referral mcp` replaces. */
+/** The Model Context Protocol SDK, without the validator that `referral mcp` replaces. */
 const MCP_SHIMS = '@modelcontextprotocol/server/_shims'
 const withoutValidator = {
   name: 'without-validator',

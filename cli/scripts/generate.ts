@@ -26,12 +26,12 @@ function examples(): string {
   })
   return `// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
-/** The example payload of each event in the contract. */
+/** Each event's example payload in the contract. */
 export const examples: Record<string, { event: string; timestamp: string; shop_id: string; data: object }> = ${JSON.stringify(Object.fromEntries(all))}
 `
 }
 
-/** The enums that commands offer as choices. */
+/** Enums that commands offer as choices. */
 const ENUMS = [
   'AffiliateStatus',
   'CommissionStatus',
@@ -54,7 +54,7 @@ const eventTypes = () =>
     return deref(event.allOf?.[0] ?? event).properties.type.const
   })
 
-/** The operations of owners that answer a question of the MCP server, or decide what is paid. */
+/** Owner operations that answer the MCP server's questions, or decide what is paid. */
 const OWNER_OPERATIONS = [
   'runBacktest',
   'approveCommission',
@@ -65,7 +65,7 @@ const OWNER_OPERATIONS = [
   'cancelPayout',
 ]
 
-/** A schema without references, examples and extensions, whose rule becomes its description. */
+/** A schema without references, examples, and extensions. Its rule becomes its description. */
 function plain(node: Json): Json {
   if (Array.isArray(node)) return node.map(plain)
   if (!node || typeof node !== 'object') return node
@@ -82,7 +82,7 @@ function plain(node: Json): Json {
 
 const withoutLinks = (text: string) => text.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').trim()
 
-/** The operations of an API key, and some of owners, as the MCP server offers them. */
+/** API key operations, and some owner operations, as the MCP server offers them. */
 function operations(): Json[] {
   const all = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
     Object.entries<Json>(item).map(([method, operation]) => ({ path, method, ...operation })),
@@ -115,7 +115,7 @@ function operations(): Json[] {
         : !isRead && body && deref(body).properties?.dryRun
           ? 'body'
           : null,
-      // What a write without dry run changes is read here: the row with its id.
+      // Reads what a write without a dry run changes: the row with its ID.
       read: document.paths[path].get && !isOwner ? path : `/api/v1/${group}`,
       input: plain({
         type: 'object',
@@ -134,7 +134,7 @@ function contract(): string {
   const journey = document.paths['/api/v1/journey'].get.parameters.find(({ name }: Json) => name === 'limit')
   return `// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
-/** The enums of the contract. */
+/** The contract's enums. */
 export const enums = ${JSON.stringify({ ...enums, EventType: eventTypes(), McpGroup: [...groups].sort() })} as const
 
 /** Rows per page: the default and the maximum. */

@@ -10,7 +10,7 @@ import { rejectSecretArguments } from './secrets.ts'
 
 /** Runs one command and returns the exit code. */
 export async function runCli(context: CliContext, argv: readonly string[]): Promise<number> {
-  // When options precede the command, argv[0] is not its name and the whole tree is loaded.
+  // If options precede the command, argv[0] is not its name, and the whole tree is loaded.
   const program = await createProgram(context, argv[0])
   try {
     rejectSecretArguments(argv)
@@ -31,7 +31,7 @@ export async function runCli(context: CliContext, argv: readonly string[]): Prom
   }
 }
 
-/** A bare `--json` has no value, so that the next word stays an argument. */
+/** Gives a bare `--json` an empty value, so that the next word stays an argument. */
 const normalizeJsonFlag = (argv: readonly string[]): string[] => {
   const end = argv.indexOf('--')
   return argv.map((word, i) => (word === '--json' && (end < 0 || i < end) ? '--json=' : word))
@@ -40,7 +40,7 @@ const normalizeJsonFlag = (argv: readonly string[]): string[] => {
 const isCommanderError = (error: unknown): error is CommanderError =>
   error instanceof Error && 'exitCode' in error && String((error as CommanderError).code).startsWith('commander.')
 
-/** Suggests no option that turns a protection off: `--secret` is a typo of anything but `--no-secret`. */
+/** Never suggests an option that turns off a protection: `--secret` is not a typo of `--no-secret`. */
 const withoutRiskySuggestion = (message: string) =>
   message.startsWith("unknown option '--no-")
     ? message

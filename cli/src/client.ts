@@ -4,7 +4,7 @@ import type { GlobalOptions } from './output/style.ts'
 import type { Reporter } from './reporter.ts'
 import type { Settings } from './settings.ts'
 
-/** `fetch` of Node.js waits 5 minutes for a response. */
+/** Node.js's `fetch` waits 5 minutes for a response. */
 const LONG_TIMEOUT_MS = 290_000
 
 /** Creates an SDK client that reports its retries, and waits for the rate limit only with `--wait`. */

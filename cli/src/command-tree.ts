@@ -5,7 +5,7 @@ import { type CommandMetadata, metadataOf } from './command.ts'
 export interface CommandInfo extends Omit<CommandMetadata, 'examples'> {
   /** The full command, such as `payouts pay`. */
   command: string
-  /** With arguments, such as `payouts pay <id>`. */
+  /** The command with its arguments, such as `payouts pay <id>`. */
   usage: string
   arguments: { name: string; choices: readonly string[] }[]
   options: { flags: string; description: string; choices: readonly string[]; takesValue: boolean; takesFile: boolean }[]

@@ -3,10 +3,10 @@ import type { CliContext } from './context.ts'
 import { type ExitCode, exitCode } from './errors.ts'
 import { Run } from './run.ts'
 
-/** What help, the reference and shell completion show of a command, besides its name and options. */
+/** What help, the reference, and shell completion show about a command, besides its name and options. */
 export interface CommandMetadata {
   summary: string
-  /** More than the summary, for the reference. */
+  /** A longer description for the reference. */
   details?: string
   /** The schema of its JSON output: a component of openapi.yaml or of schemas.json; with [] for a list. */
   output?: string

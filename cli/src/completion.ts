@@ -13,9 +13,9 @@ interface OptionSuggestion extends Suggestion {
   takesValue: boolean
 }
 
-/** What can follow a command path. */
+/** The words that can follow a command path. */
 interface CompletionPoint {
-  /** The words so far, such as `payouts pay`; empty at the start. */
+  /** The words so far, such as `payouts pay`. Empty at the start. */
   path: string
   words: Suggestion[]
   options: OptionSuggestion[]
@@ -23,7 +23,7 @@ interface CompletionPoint {
 
 const shells = { bash, zsh, fish, powershell }
 
-/** Returns the completion script of a shell, generated from the command tree. */
+/** Returns a shell's completion script, generated from the command tree. */
 export function completionFor(program: Command, shell: string): string {
   const render = Object.hasOwn(shells, shell) ? shells[shell as keyof typeof shells] : undefined
   if (!render) throw usageError(`Unsupported shell ${shell}. Use ${Object.keys(shells).join(', ')}.`)
@@ -51,7 +51,7 @@ function completionPoints(program: Command): CompletionPoint[] {
 const toOptions = ({ flags, description, ...rest }: ReturnType<typeof describeOption>): OptionSuggestion[] =>
   [...flags.matchAll(/(?<![\w-])--?[A-Za-z][\w-]*/g)].map(([word]) => ({ word, hint: description, ...rest }))
 
-/** The key of a path in the bash and zsh scripts, which build it with a leading space. */
+/** A path's key in the bash and zsh scripts, which build it with a leading space. */
 const shellPath = (path: string) => (path ? ` ${path}` : '')
 
 /** Matches the words that form a path, as opposed to arguments. */

@@ -1,6 +1,6 @@
 // Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
-/** The enums of the contract. */
+/** The contract's enums. */
 export const enums = {
   AffiliateStatus: ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'],
   CommissionStatus: [

@@ -1,4 +1,4 @@
-/** Both ends are inclusive. */
+/** A range of instants. Both ends are inclusive. */
 export interface Period {
   from: string
   to: string

@@ -17,7 +17,7 @@ export const exitCode = {
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
-/** The table of exit codes in REFERENCE.md. */
+/** The exit codes in REFERENCE.md. */
 export const exitCodeMeanings: Record<ExitCode, string> = {
   0: 'success, including when the change was already in place',
   1: 'unexpected error',
@@ -33,16 +33,16 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
 }
 
 export interface ErrorDetails {
-  /** The HTTP status, when the API responded. */
+  /** The HTTP status, if the API responded. */
   status?: number | null
   /** A machine-readable code: the API's `X-Error-Code`, or one of the CLI's own. */
   code?: string
-  /** What to do about it. */
+  /** The remedy. */
   hint?: string | undefined
   requestId?: string | null
 }
 
-/** An error with a message for the user and the exit code of the process. */
+/** An error with a message for the user and the process's exit code. */
 export class CliError extends Error {
   readonly exitCode: ExitCode
   readonly details: ErrorDetails
@@ -58,7 +58,7 @@ export class CliError extends Error {
 export const usageError = (message: string, hint?: string) =>
   new CliError(exitCode.usage, message, { code: 'usage', hint })
 
-/** Reads a file of the user. @throws {CliError} usage, for a file that cannot be read. */
+/** Reads a user's file. @throws {CliError} usage, for a file that cannot be read. */
 export function asUsageError<Read>(read: () => Read): Read {
   try {
     return read()
@@ -70,7 +70,7 @@ export function asUsageError<Read>(read: () => Read): Read {
 export const notFoundError = (message: string, hint?: string) =>
   new CliError(exitCode.notFound, message, { code: 'not_found', hint })
 
-/** A failure as it is printed: as lines, or as one JSON object without `exitCode`. */
+/** A failure's printed form: lines, or one JSON object without `exitCode`. */
 export interface Failure {
   exitCode: ExitCode
   status: number | null

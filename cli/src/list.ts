@@ -44,7 +44,7 @@ export async function printList<T extends object>(
   if (rows.length < total) run.reporter.info(`showing ${rows.length} of ${total}, use --all`)
 }
 
-/** A limit above the page size of the API takes several requests. */
+/** A limit above the API's page size takes several requests. */
 async function fetchRows<T extends object>(
   fetchPage: FetchPage<T>,
   { limit, page }: ListOptions,

@@ -11,7 +11,7 @@ if (argv.length === 1 && argv[0] === '--version') console.log(version)
 else void main()
 
 async function main(): Promise<void> {
-  // The cache is in the user's home, where nobody else can write; it halves the time of later starts.
+  // The cache is in the user's home, where nobody else can write. It halves the startup time of later runs.
   if (!env.NODE_COMPILE_CACHE)
     enableCompileCache(join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'referral'))
   const { stdin, stdout, stderr } = process

@@ -15,7 +15,7 @@ export const addPeriodOptions = (command: Command, from = 'start of the period, 
     .option('--to <time>', 'end of the period, a date or a time, inclusive')
     .option('--time-zone <name>', "time zone of months and dates, such as Europe/Berlin (default: the shop's)")
 
-/** --month, for one whole month of the shop. */
+/** --month, for one whole month in the shop's time zone. */
 export const singleMonthOption = (): Option =>
   new Option('--month <month>', 'a month such as 2026-10, or last or this').default('last')
 

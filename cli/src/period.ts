@@ -24,15 +24,15 @@ export function monthPeriod(month: string, now: number): Period {
   return { from: start.toISOString(), to: new Date(end).toISOString() }
 }
 
-/** Where a period gets the current time and the time zone of the shop from. */
+/** The source of a period's current time and the shop's time zone. */
 interface PeriodSource {
   context: { now: () => number }
   timeZone: () => Promise<string>
 }
 
 /**
- * Parses --month, or --from and --to, whose days are in --time-zone, by default that of the shop. Returns undefined when
- * none is set.
+ * Parses --month, or --from and --to, with days in --time-zone, by default the shop's. Returns undefined if none is
+ * set.
  */
 export async function readPeriod(options: PeriodOptions, source: PeriodSource): Promise<Partial<Period> | undefined> {
   const { month, from, to } = options

@@ -44,7 +44,7 @@ export class Progress {
   #timeLeft(): string {
     const rest = this.#total - this.#done
     const soFar = (rest * (Date.now() - this.#startedAt)) / Math.max(1, this.#done) / 1000
-    // The first window is used up at once, so that the speed so far overestimates the next ones.
+    // The first window is used up immediately, so the speed so far overestimates later windows.
     const allowed = this.#perMinute ? Math.floor(rest / this.#perMinute) * 60 : 0
     const seconds = Math.max(soFar, allowed)
     if (seconds < 10) return ''

@@ -59,7 +59,7 @@ export const confirmationError = (message: string, hint?: string) =>
 /**
  * Asks a yes/no question, unless `yes` is set.
  *
- * @throws {CliError} confirmation_required when the user declines, or when there is no terminal.
+ * @throws {CliError} confirmation_required if the user declines or there is no terminal
  */
 export async function confirm(context: CliContext, question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return

@@ -7,7 +7,7 @@ export interface RateLimiterOptions {
   onWait: (seconds: number) => void
 }
 
-/** Limits requests to what the rate limit headers of the service allow, so that none is rejected. */
+/** Limits requests to what the service's rate limit headers allow, so that none are rejected. */
 export class RateLimiter {
   readonly #options: RateLimiterOptions
   // The limit is unknown until the first response.
@@ -37,7 +37,7 @@ export class RateLimiter {
     this.#inFlight += 1
   }
 
-  /** Must be called after every request, with the rate limit of its response. */
+  /** Must be called after every request, with its response's rate limit. */
   release(rateLimit: RateLimit | undefined): void {
     this.#inFlight -= 1
     if (rateLimit) {

@@ -7,7 +7,7 @@ import { type GlobalOptions, resolveStyle } from './output/style.ts'
 import { Reporter } from './reporter.ts'
 import { requireSettings, type Settings } from './settings.ts'
 
-/** What days and flat rates are shown in. */
+/** The units for displaying days and flat rates. */
 interface ShopUnits {
   timeZone: string
   currency: string
@@ -20,7 +20,7 @@ export class Run {
   readonly reporter: Reporter
   readonly style: OutputStyle
   readonly dryRun: boolean
-  /** Whether requests can take minutes. A request that is repeated too early makes the service do the same work twice. */
+  /** Whether requests can take minutes. Repeating a request too early makes the service do the same work twice. */
   readonly isLong: boolean
   #output = ''
   #settings: Settings | undefined
@@ -54,12 +54,12 @@ export class Run {
     return createClient(requireCredential(this.settings, 'ownerToken'), this.settings, this)
   }
 
-  /** The time zone of the shop. */
+  /** The shop's time zone. */
   async timeZone(): Promise<string> {
     return (await this.#shop()).timeZone
   }
 
-  /** The units of a table. Other formats print instants and cents, for which the shop is not read. */
+  /** A table's units. Other formats print instants and cents and do not need the shop. */
   async tableUnits(): Promise<ShopUnits> {
     return this.style.format === 'table' ? this.#shop() : { timeZone: '', currency: '' }
   }

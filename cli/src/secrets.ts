@@ -14,7 +14,7 @@ export function rejectSecretArguments(argv: readonly string[]): void {
   })
 }
 
-/** Where to read the signing secret of a webhook from. */
+/** The source of a webhook's signing secret. */
 export interface SecretOptions {
   secretFile?: string
   secretStdin?: boolean

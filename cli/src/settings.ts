@@ -7,7 +7,7 @@ import { CliError, exitCode, usageError } from './errors.ts'
 /** A service and its credentials, all from one source: a key is only ever sent to the address it was stored with. */
 export interface Settings {
   source: 'environment' | 'profile' | 'demo'
-  /** Where the settings were found, for display. */
+  /** The settings' source, for display. */
   location: string
   profile: string | null
   baseUrl: string
@@ -29,10 +29,10 @@ export interface Profiles {
 }
 
 export const DEFAULT_URL = 'http://127.0.0.1:8787'
-/** Where the demo shop is: at the root of a checkout, which runs TypeScript, or in the current folder. */
+/** The demo shop's folder: the root of a checkout, which runs TypeScript, or the current folder. */
 const ROOT = import.meta.filename.endsWith('.ts') ? resolve(import.meta.dirname, '../..') : process.cwd()
 
-/** Reads --profile, else the environment, else the current profile, else the demo shop. */
+/** Reads --profile, then the environment, then the current profile, then the demo shop. */
 export function findSettings(env: Environment, profile: string | undefined): Settings | undefined {
   if (profile) return fromProfile(env, profile)
   if (env.REFERRAL_API_KEY || env.REFERRAL_OWNER_TOKEN || env.REFERRAL_BASE_URL) return fromEnvironment(env)
@@ -72,7 +72,7 @@ const fromEnvironment = (env: Environment): Settings => ({
   ownerToken: env.REFERRAL_OWNER_TOKEN || undefined,
 })
 
-/** Removes a trailing slash and /api/v1. A key is sent over http or https only. */
+/** Removes a trailing slash and /api/v1. Keys are only sent over http or https. */
 function parseBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw usageError('REFERRAL_BASE_URL must be an http or https URL, such as https://referrals.example.com.')

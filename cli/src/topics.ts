@@ -7,7 +7,7 @@ interface Topic {
   text: () => string
 }
 
-/** The variables that the CLI reads. */
+/** Variables that the CLI reads. */
 export const environmentVariables: Readonly<Record<string, string>> = {
   REFERRAL_BASE_URL: 'URL of the service',
   REFERRAL_API_KEY: 'API key (rk_…)',

@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill'
 import { DAY_ONLY, type Period } from './days.ts'
 import { usageError } from './errors.ts'
 
-// Apart from the other options, because most shops are in UTC and need not load the rules of time zones.
+// Separate from the other options, because most shops use UTC and do not need to load time zone rules.
 
 /** A whole month in a time zone, from its first to its last millisecond. `last` and `this` are relative to `now`. */
 export function zonedMonth(month: string, timeZone: string, now: number): Period {

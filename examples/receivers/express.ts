@@ -5,7 +5,7 @@ import { handleEvent, port, secret } from './handler.ts'
 
 const app = express()
 app.post('/webhooks', webhook({ secret }, handleEvent))
-// After the webhook, because a parsed body cannot be verified.
+// Mounted after the webhook, because a parsed body cannot be verified.
 app.use(express.json())
 
 const server = app.listen(port, '127.0.0.1', () => {

@@ -34,7 +34,7 @@ for (const file of globSync('**/*.d.ts', { cwd: out, exclude: ['cjs/**'] })) {
 }
 writeFileSync(join(out, 'generated/examples.js'), "export { examples } from '../cjs/generated/examples.js'\n")
 
-// Shrinks the types of the API: without error responses, which are all `Error`; without the headers of responses; without
+// Shrinks the API's types: without error responses, which are all `Error`; without the headers of responses; without
 // the parameters and methods that a path does not have; without the headers of webhooks, which their receiver reads; with the
 // first sentence about a parameter; without indentation.
 const responseHeaders = /^ +headers: \{[^{}]*\[name: string\]: unknown;\s*\};\n/gm

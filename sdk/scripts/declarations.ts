@@ -113,7 +113,7 @@ const toExported = (alias: ts.Symbol): Exported => {
   return { ...toEntry(symbol), name: alias.name, kind, extends: base, members }
 }
 
-/** The exports of the package, each with its own members. */
+/** The package's exports, each with its own members. */
 export const exported: Exported[] = exportedSymbols.map(toExported)
 
 /** The exports of another entry point. */

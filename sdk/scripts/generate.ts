@@ -34,7 +34,7 @@ ${operations
 export const eventNames = ${JSON.stringify(Object.keys(spec.webhooks))} as const
 `,
   'src/generated/version.ts': `${header('package.json')}
-/** The version of this package. */
+/** This package's version. */
 export const version = '${version}'
 `,
   'src/generated/examples.ts': `${header('openapi.yaml')}import type { OperationId } from '../types.ts'

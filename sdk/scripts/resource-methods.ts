@@ -21,7 +21,7 @@ const operationsOf = async (create: CreateClient): Promise<Map<string, Operation
   for (const [resource, methods] of Object.entries(client)) {
     if (typeof methods !== 'object') continue
     for (const [name, method] of Object.entries(methods)) {
-      // The first argument is an id, a query or a body; the second one the options of a notification.
+      // The first argument is an ID, a query or a body; the second one a notification's options.
       await method('an-id', { shopId: 'an-id', secret: 'any' })
       const operation = operations.find((one) => `${one.method} ${one.path.replaceAll(/\{\w+\}/g, 'an-id')}` === sent)
       if (!operation) throw new Error(`${resource}.${name} sends ${sent}, which openapi.yaml does not have`)

@@ -9,7 +9,7 @@ export type SafeResult<T> = (WithResponse<T> & { error?: never }) | { error: Ref
  * awaited; every other call sends it immediately, awaited or not. */
 export interface Call<T> extends Promise<T> {
   /**
-   * Resolves to the data together with status, headers, request id and rate limit.
+   * Resolves to the data together with status, headers, request ID and rate limit.
    *
    * @throws {ReferralError} as the call itself.
    *
@@ -84,7 +84,7 @@ export const recoverRemoval =
 export const pickData = <T>(reply: { data: T }): T => reply.data
 
 /**
- * Picks the only item of a list that is filtered by id.
+ * Picks the only item of a list that is filtered by ID.
  *
  * @throws {NotFoundError} with this code when the list is empty.
  */

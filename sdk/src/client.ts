@@ -145,7 +145,7 @@ export const createReferralClient = (options?: ClientOptions): ReferralClient =>
 
 type UntypedInit = CallOptions & { params?: object; body?: unknown }
 
-/** Calls the methods of openapi-fetch with the options of a call. */
+/** Calls the methods of openapi-fetch with a call's options. */
 export const rawMethods = ({ api, run }: Core): RawClient => {
   // The types of openapi-fetch depend on a literal path, which is known to the caller only.
   const request = api.request as (method: string, path: string, init: object) => Promise<FetchResult<unknown>>

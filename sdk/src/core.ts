@@ -104,7 +104,7 @@ export const dataOf = async <T>(result: Promise<WithResponse<T>>): Promise<T> =>
 /**
  * Creates what a single resource needs, so that unused resources are tree-shaken.
  *
- * @param given The options of a client.
+ * @param given A client's options.
  * @throws {TypeError} when an option is missing or malformed, or in a browser.
  *
  * @example
@@ -217,7 +217,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
       return new UnknownOutcomeError(message, { ...details, cause }, reconcile)
     }
 
-    /** Returns a success, or throws the error of the call. */
+    /** Returns a success, or throws the call's error. */
     const decide = async () => {
       let failure: ReferralError
       try {

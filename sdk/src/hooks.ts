@@ -55,7 +55,7 @@ export const sleep = async (
   })
 }
 
-/** Calls the hooks and the logger of a client. Nothing they do changes the outcome of a call. */
+/** Calls the hooks and a client's logger. Nothing they do changes a call's outcome. */
 export interface Observer {
   /** Warns through the logger, without one through the console. */
   warn(message: string): void

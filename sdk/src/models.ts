@@ -33,7 +33,7 @@ export interface PayoutBatch extends PayoutPreview {
 }
 /** Approved balances that a batch does not pay, and why. */
 export interface Unpaid extends Open<Schemas['Unpaid']> {}
-/** The shop of the API key. */
+/** The API key's shop. */
 export interface Shop extends Open<Schemas['ShopInfo']> {}
 /** A customer of the shop, and the affiliate who referred the customer. */
 export interface Customer extends Open<Schemas['Customer']> {
@@ -44,7 +44,7 @@ export interface ReportedCustomer extends Open<Schemas['CustomerReply']> {
   /** The customer was bound before, and nothing was changed. */
   alreadyBound: boolean
 }
-/** The discount code of an affiliate. */
+/** An affiliate's discount code. */
 export interface Coupon extends Open<Schemas['Coupon']> {}
 /** Totals of one currency over a period. */
 export interface Analytics extends Open<Schemas['Analytics']> {}
@@ -117,7 +117,7 @@ export type JourneyQuery = RequireOne<Query<'getJourney'>, 'sessionId' | 'affili
 export interface WebhookEventQuery extends Query<'listWebhookEvents'> {}
 export interface WebhookCreate
   extends RequireOne<Omit<RequestBody<'createWebhook'>, 'hookUrl' | 'target_url'>, 'url'> {}
-/** The fields of an order. */
+/** An order's fields. */
 export interface OrderFields
   extends Omit<Input<Schemas['ConversionEvent']>, 'type' | 'orderId' | 'processedAt' | 'externalOrderId'> {
   externalOrderId: string

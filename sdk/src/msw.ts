@@ -42,7 +42,7 @@ const respond = async (id: OperationId, request: Request, name: string | undefin
   return toResponse(found)
 }
 
-/** Matches the success of a request. Its status depends on the request where one path has several functions. */
+/** Matches a request's success. Its status depends on the request where one path has several functions. */
 const successOf = async (id: OperationId, request: Request): Promise<(example: Example) => boolean> => {
   const { searchParams } = new URL(request.url)
   if (id === 'createWebhook') return ([, , body]) => 'ok' in (body as object) === searchParams.has('test')

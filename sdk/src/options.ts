@@ -144,7 +144,7 @@ export interface ClientOptions extends Hooks {
    */
   apiKey?: string | (() => string | PromiseLike<string>) | undefined
   /**
-   * The token of an affiliate (`ra_…`) instead of an API key, also in a browser: `client.affiliates.createToken` returns one, which reads
+   * An affiliate's token (`ra_…`) instead of an API key, also in a browser: `client.affiliates.createToken` returns one, which reads
    * the data of this affiliate only. A function is called for each attempt.
    */
   affiliateToken?: string | (() => string | PromiseLike<string>) | undefined

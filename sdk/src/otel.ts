@@ -37,10 +37,10 @@ const end = (span: Span | undefined, { status, error }: { status?: number | unde
 }
 
 /**
- * Adds traces to the options of a client: a span for each call, a client span for each attempt, and the header
+ * Adds traces to a client's options: a span for each call, a client span for each attempt, and the header
  * `traceparent`, with which the server continues the trace. Hooks among the options still run.
  *
- * @param options The options of the client.
+ * @param options The client's options.
  * @param telemetry The `tracerProvider`, if it is not the global one.
  * @returns The options to pass to `createReferralClient`.
  *

@@ -49,7 +49,7 @@ export interface PagedCall<T> extends Call<Page<T>>, AsyncIterable<T> {
   toArray(options?: { limit?: number }): Promise<T[]>
 }
 
-/** A row, identified by its `id`, an order by its stored id, a coupon by its affiliate, or a geo rule by its program. */
+/** A row, identified by its `id`, an order by its stored ID, a coupon by its affiliate, or a geo rule by its program. */
 type Row = { id?: string; orderId?: string; affiliateId?: string | null; programId?: string | null }
 
 const idOf = (row: Row): string => row.id ?? row.orderId ?? row.affiliateId ?? row.programId!

@@ -4,7 +4,7 @@
  */
 export type RetryPolicy = 'safe' | 'keyed' | 'repeatable' | 'never'
 
-/** The rate limit window of the API key, from the `X-RateLimit-*` headers of a response. */
+/** The API key's rate limit window, from the `X-RateLimit-*` headers of a response. */
 export interface RateLimit {
   /** Requests allowed per window. */
   limit: number

@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Create an affiliate
-         * @description The affiliate starts `PENDING`, with a generated slug and discount code. Without `campaignId` it joins the shop's default program, when there is one.
+         * @description The affiliate starts `PENDING`, with a generated slug and discount code. Without `campaignId`, it joins the shop's default program, if there is one.
          *     `name` or `firstName` is required; without `name`, the name is `firstName` and `lastName` joined by a space.
          *     A program with `autoApproveAffiliate` auto-approves the affiliate: the response has the status `APPROVED`, and `affiliate.approved` and `affiliate.status_changed` are sent.
          *
@@ -36,10 +36,10 @@ export interface paths {
         head?: never;
         /**
          * Update an affiliate
-         * @description Send only the fields to change; `null` clears an optional one. Every change of status is allowed; sending the current status changes nothing.
+         * @description Send only the fields to change; `null` clears an optional one. Every status change is allowed; sending the current status changes nothing.
          *     A name derived from `firstName` and `lastName` is updated with them; a name you sent is kept.
          *
-         *     A change of status sends `affiliate.status_changed`, preceded by `affiliate.approved` or `affiliate.rejected` if it applies.
+         *     A status change sends `affiliate.status_changed`, preceded by `affiliate.approved` or `affiliate.rejected` if it applies.
          *     Writes the audit record `affiliate.updated` in the same transaction.
          */
         patch: operations["updateAffiliate"];
@@ -54,17 +54,16 @@ export interface paths {
         };
         /**
          * List aliases
-         * @description The additional codes and link names of all affiliates, archived ones included. Newest first.
+         * @description All affiliates' additional codes and link names, including archived affiliates'. Newest first.
          */
         get: operations["listAliases"];
         put?: never;
         /**
-         * Create an alias of an affiliate
+         * Create an alias for an affiliate
          * @description An alias works like the official name of its kind: an order with an additional code (`CODE`) or a visit with an additional link name
-         *     (`LINK`) is credited like one with the affiliate's `discountCode` or `slug`. The
-         *     explanation of the order names the alias. Use aliases to keep codes and links of another system, such as `SARAH10`, which the rule for discount codes does not allow.
+         *     (`LINK`) is credited like one with the affiliate's `discountCode` or `slug`. The order's explanation names the alias. Use aliases to keep another system's codes and links, such as `SARAH10`, which the discount code rules do not allow.
          *
-         *     A name belongs to one affiliate, archived affiliates included: an alias must not equal a discount code, a slug or an alias of another one.
+         *     A name belongs to one affiliate, including archived ones: an alias must not equal another affiliate's discount code, slug, or alias.
          *     Names are compared case-insensitively, in Unicode form NFKC and without invisible characters. An affiliate can have the same name
          *     as a code and as a link name. An alias that the affiliate already has is returned unchanged. An affiliate can have 100 aliases.
          *
@@ -113,10 +112,7 @@ export interface paths {
         put?: never;
         /**
          * Create a token for an affiliate's page
-         * @description A token with which a page of your own reads the API for one affiliate: the affiliate, its aliases, balance, commissions, coupon and
-         *     analytics, and no data of other affiliates. It can be sent to a browser. It has the read scopes of these operations that your key has, and
-         *     expires after `expiresInSeconds`, at most a day. It ends early, permanently, when the affiliate is archived or rejected, or when an owner revokes the tokens
-         *     of the affiliate with `DELETE /admin/v1/affiliates/{id}/tokens`.
+         * @description A token that lets your own page read the API for one affiliate: the affiliate, its aliases, balance, commissions, coupon, and analytics, and no other affiliate's data. It can be sent to a browser. It has those of your key's read scopes that these operations need, and expires after `expiresInSeconds`, at most a day. It is revoked early when the affiliate is archived or rejected, or when an owner revokes the affiliate's tokens with `DELETE /admin/v1/affiliates/{id}/tokens`.
          *
          *     Writes the audit record `affiliate_token.created` in the same transaction.
          */
@@ -136,7 +132,7 @@ export interface paths {
         };
         /**
          * List programs
-         * @description Newest first, each with the number of its affiliates that are not archived.
+         * @description Newest first, each with its number of affiliates who are not archived.
          */
         get: operations["listPrograms"];
         put?: never;
@@ -169,16 +165,16 @@ export interface paths {
         };
         /**
          * Get a program's terms
-         * @description Returns the current version, or an earlier one. Version 1 is what every program starts with, without rules, and pays the program's rate.
+         * @description Returns the current version, or an earlier one. Every program starts with version 1, which has no rules and pays the program's rate.
          */
         get: operations["getProgramTerms"];
         /**
          * Set a program's terms
-         * @description Makes the next version of the terms, in force from now on. The same terms again change nothing. Versions never change, and recorded commissions keep theirs:
+         * @description Creates the next version of the terms, in force from now on. Sending the current terms again changes nothing. Versions never change, and recorded commissions keep theirs:
          *     an order is decided by the version in force when it happened or, with `appliesTo: CUSTOMERS`, by the one in force at its customer's first credited order.
-         *     Send the `version` that yours replaces to be sure that nobody else has changed the terms in between.
+         *     To be sure that nobody else has changed the terms meanwhile, send the `version` that yours replaces.
          *
-         *     The first rule that matches counts: a rule without `commissionPercent` ends the order as `TERMS_NOT_MET`; otherwise product rules count for their lines, then the rule, then the program's rate.
+         *     The first matching rule applies. A rule without `commissionPercent` rejects the order with `TERMS_NOT_MET`; otherwise, product rules apply to their lines, then the rule, then the program's rate.
          *     Writes the audit record `program.terms_set` in the same transaction.
          */
         put: operations["setProgramTerms"];
@@ -255,10 +251,10 @@ export interface paths {
         };
         /**
          * List unpaid balances
-         * @description The approved balances that a batch of the period does not pay, and why. Send the same period, `currency`, `programId` and `includeEarlier` as for the batch; a batch of several `affiliateIds` needs one request for each.
+         * @description The approved balances that a batch for the period does not pay, and why. Send the same period, `currency`, `programId`, and `includeEarlier` as for the batch. For a batch with several `affiliateIds`, send one request for each.
          *     Before the batch is created, the list excludes what the batch would pay. Afterwards it contains what is left.
          *
-         *     `reasons` has one sum for each reason and currency. `affiliates` has the largest 100 balances; `truncated` is true when there are more.
+         *     `reasons` has one total per reason and currency. `affiliates` has the largest 100 balances; `truncated` is true when there are more.
          *     Writes the audit record `payouts.accessed`.
          */
         get: operations["getUnpaid"];
@@ -306,8 +302,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Totals of a period
-         * @description Totals, one row per day, and the ten affiliates that earned the most. Both bounds are inclusive; the default is the last 30 days.
+         * Get a period's totals
+         * @description Totals, one row per day, and the ten affiliates who earned the most. Both bounds are inclusive; the default is the last 30 days.
          *     Totals are in one currency: `currency` selects it and defaults to the shop's, and `currencies` lists those in the period.
          *     The newest 10,000 commissions are read; `truncated` is true when there are more. `page` and `limit` are accepted and ignored.
          *     Totals are exact: one above 9007199254740991 cents returns 409 `total_too_large`.
@@ -329,7 +325,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The journey of a session, an affiliate or a customer
+         * Get the journey of a session, an affiliate, or a customer
          * @description Clicks, page views and conversions in chronological order. Send at least one of `sessionId`, `affiliateId` and `customerEmail`; multiple filters are combined with AND.
          *     The default is the last 90 days. When more entries match than `limit`, the latest are returned; `total` counts all.
          */
@@ -368,12 +364,11 @@ export interface paths {
          *
          *     By default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a delivery is attempted up to 8 times over about 28 hours. The 7 retries follow after 5 seconds, 5 minutes,
          *     30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent. A `Retry-After` header of up to a day can delay them. First attempts are started in order, up to 16 at a time, before
-         *     retries, and a failure does not delay later events. A receiver that returns 410, or of which no delivery has succeeded for 5 days, is disabled, with the audit record `webhook.disabled`:
-         *     its deliveries fail with the code `disabled`, and it receives no events until an owner enables it.
+         *     retries, and a failure does not delay later events. A receiver that returns 410, or has had no successful delivery for 5 days, is disabled, with the audit record `webhook.disabled`: its deliveries fail with the code `disabled`, and it receives no events until an owner enables it.
          *
          *     With `extendedEvents: true`, the subscription can also receive the events of `extended_events`, and an empty `events` includes them.
          *
-         *     With `?test=1` no subscription is created and nothing is sent to the URL of the body: a `test` event is sent to subscriptions to all events or to `test`.
+         *     With `?test=1`, no subscription is created and nothing is sent to the body's URL: a `test` event is sent to subscriptions to all events or to `test`.
          *     The response is the same even if none match.
          */
         post: operations["createWebhook"];
@@ -424,7 +419,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report an order, a click or a page view
+         * Report an order, a click, or a page view
          * @description **conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.
          *     `Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes; if its amounts differ from the recorded ones, the response has `X-Order-Differs: true`.
          *     A recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.
@@ -465,20 +460,20 @@ export interface paths {
         /**
          * Report a customer who signed up
          * @description Binds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.
-         *     A customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged. Otherwise a report with both, or a credited order, adds the one that the customer lacks.
+         *     A customer is identified by `customerId`, or by `customerEmail` if there is none. Only a keyed hash of the address is stored. If the two belong to different customers, `customerId` takes precedence, and nothing is merged. Otherwise a report with both, or a credited order, adds the one that the customer lacks.
          *
          *     The first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.
          *     The evidence is the same as for a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.
-         *     Without evidence that matches, for an archived or `REJECTED` affiliate, and for the affiliate's own address the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report may bind it. A `PENDING` affiliate is bound.
+         *     If no evidence matches, the affiliate is archived or `REJECTED`, or the address is the affiliate's own, the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report can bind the customer. A `PENDING` affiliate is bound.
          *
-         *     To move customers from another service, also send `orders` and `firstOrderAt`, what that service has counted. With `?dryRun=1` nothing is written, and the status is always 200.
+         *     To move customers from another service, also send that service's counts as `orders` and `firstOrderAt`. With `?dryRun=1` nothing is written, and the status is always 200.
          *
          *     Writes the audit record `customer.bound`, or `customer.created` when nobody is bound, in the same transaction. Sends `customer.bound`.
          */
         post: operations["createCustomer"];
         /**
          * Unbind a customer
-         * @description Later orders of the customer need other evidence, and a later report may bind the customer again. Recorded commissions stay. A customer who is not bound stays as it is.
+         * @description The customer's later orders need other evidence, and a later report can bind the customer again. Recorded commissions are kept. Unbinding a customer who is not bound changes nothing.
          *     Writes the audit record `customer.unbound` in the same transaction.
          */
         delete: operations["unbindCustomer"];
@@ -496,8 +491,7 @@ export interface paths {
         };
         /**
          * List orders
-         * @description Every order that was reported, by the API or by a store, newest `happenedAt` first. An order that is not in the list was never reported.
-         *     One that no affiliate was credited for has `commissionId` null, and `attribution.reasonCode` says why.
+         * @description Every order that was reported, by the API or by a store, newest `happenedAt` first. An order that is not in the list was never reported. If no affiliate was credited, `commissionId` is null, and `attribution.reasonCode` says why.
          */
         get: operations["listOrders"];
         put?: never;
@@ -518,7 +512,7 @@ export interface paths {
         /**
          * Explain the decision about an order
          * @description For every reported order, credited or not: every piece of evidence and why it won or lost, the restriction on the winner, and the
-         *     calculation line by line, with refunds. What owners receive from `explainOrder`, without the customer's ID and address.
+         *     calculation line by line, with refunds. This is what owners get from `explainOrder`, without the customer's ID and address.
          *     An order that was never reported is 404 `order_not_found`; one that nobody was credited for has the outcome `NOBODY`.
          */
         get: operations["getOrderExplanation"];
@@ -541,20 +535,19 @@ export interface paths {
         put?: never;
         /**
          * Report a refund of an order
-         * @description For orders that are reported as conversions, in any order and as often as necessary. A refund lowers the commission of its order to what the remaining goods earn at the recorded rate.
+         * @description For orders reported as conversions, before or after the order, as often as needed. A refund reduces its order's commission to what the remaining goods earn at the recorded rate.
          *     Once the commission is paid, the difference becomes a negative row with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout nets.
          *
          *     The response is 200 when the order was reported, and 202 when it was not: the refund is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.
-         *     An order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund ID that was reported for the order before changes nothing, with any key; `warning` says when its amount or line items differ.
-         *     A refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.
-         *     Refunds of a [connected store](#tag/Store-notifications) are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.
+         *     An order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). Reporting a refund ID again for the order changes nothing, with any key; `warning` says if its amount or line items differ. A refund that exceeds what is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.
+         *     A [connected store](#tag/Store-notifications) reports its own refunds. With `?dryRun=1` nothing is written, and the status is always 200.
          *
          *     Writes the audit record `commission.refunded` in the same transaction.
          */
         post: operations["reportRefund"];
         /**
          * Cancel a refund
-         * @description For a refund that did not last, such as one that failed, or a dispute that was won. An unpaid commission gets the amount and the status that it would have without the refund.
+         * @description For a refund that did not go through, such as a failed refund or a won dispute. An unpaid commission gets the amount and the status that it would have without the refund.
          *     A paid commission gets a positive row with `orderId` `adj:<commission id>:<externalRefundId>:canceled`, which the next payout includes; the negative row of the refund stays.
          *
          *     The response is 200 when the refund was reported, and 202 when the refund or its order was not: the cancellation is stored, and the refund then changes nothing. The result is the same in any order of arrival.
@@ -579,11 +572,11 @@ export interface paths {
         put?: never;
         /**
          * Report that an order was canceled
-         * @description For orders that are reported as conversions, canceled as a whole. An unpaid commission becomes `CANCELED`; a paid one becomes `REVERSED`, and what refunds have not taken back becomes a negative row, which the next payout nets.
+         * @description For orders reported as conversions that were canceled as a whole. An unpaid commission becomes `CANCELED`; a paid one becomes `REVERSED`, and the part that refunds have not taken back becomes a negative row, which the next payout nets.
          *
          *     The response is 200 when the order was reported, and 202 when it was not: the cancellation is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.
          *     An order that no affiliate was credited for keeps its cancellation until a later report of it is credited (200, `outcome: noted`). Repeating a cancellation changes nothing.
-         *     Cancellations of a [connected store](#tag/Store-notifications) are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.
+         *     A [connected store](#tag/Store-notifications) reports its own cancellations. With `?dryRun=1` nothing is written, and the status is always 200.
          *
          *     Writes the audit record `commission.canceled` or `commission.reversed` in the same transaction.
          */
@@ -603,8 +596,7 @@ export interface paths {
         };
         /**
          * Get the shop
-         * @description The shop of the API key, and what clients need to build periods and amounts. Any valid key may call it; no scope is needed.
-         *     `timeZone` is the time zone of the months in the CLI and on the dashboard. The API itself takes instants.
+         * @description The API key's shop, and what clients need to build periods and amounts. Any valid key can call it; no scope is needed. `timeZone` applies to months in the CLI and the dashboard. The API itself takes instants.
          */
         get: operations["getShopInfo"];
         put?: never;
@@ -727,10 +719,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Rotate the secret of an API key
+         * Rotate an API key's secret
          * @description The response contains the new secret. The old one stops working immediately, in every process, or after `overlapSeconds`:
          *     both are valid before that, so that the programs that use the key can be updated one by one. Rotating again or revoking the key
-         *     ends the overlap. Id, label, scopes, expiry and rate-limit window are kept.
+         *     ends the overlap. ID, label, scopes, expiry, and rate-limit window are kept.
          *     Writes the audit record `key.rotated` in the same transaction.
          */
         post: operations["rotateKey"];
@@ -755,8 +747,7 @@ export interface paths {
         put?: never;
         /**
          * Create a test shop
-         * @description A shop for tests, with the plan, limits, currency and time zone of yours, and with data, users and keys of its own: its keys, `rk_test_…`, read and write nothing of your shop, and yours nothing
-         *     of it. Its webhooks contain `"test": true`. It has a clock that you can advance. The response contains an owner token and an API key with every scope, which are never returned again.
+         * @description A shop for tests, with your shop's plan, limits, currency, and time zone, but its own data, users, and keys. Its keys (`rk_test_…`) cannot access your shop, and yours cannot access it. Its webhooks contain `"test": true`. It has a clock that you can advance. The response contains an owner token and an API key with every scope, which are never returned again.
          *     A shop can have 10 test shops.
          *
          *     Writes the audit record `test_shop.created` in the same transaction.
@@ -801,9 +792,7 @@ export interface paths {
         put?: never;
         /**
          * Advance a test shop's clock
-         * @description Advances the clock by `advanceSeconds`, or to the instant `to`. Click windows, periods, retries of webhooks, retention and the expiry of stored responses follow it, and
-         *     so do the times of new rows and events. Retries that have become due are sent, and data past its retention is deleted. Rate limits, credentials, links that
-         *     expire, and `webhook-timestamp` keep the server's time. Other shops have no clock of their own. Also accepts the test shop's owner token.
+         * @description Advances the clock by `advanceSeconds`, or to the instant `to`. Click windows, periods, webhook retries, retention, and the expiry of stored responses follow it, and so do the times of new rows and events. Retries that become due are sent, and data past its retention is deleted. Rate limits, credentials, links that expire, and `webhook-timestamp` keep the server's time. Only test shops have a clock. Also accepts the test shop's owner token.
          *
          *     The clock advances in one short transaction, which also writes the audit record `test_clock.advanced`. What becomes due or expires by then follows in small transactions; the server completes what
          *     an interrupted request leaves. While one request advances a test shop's clock, another one is rejected with 409.
@@ -824,7 +813,7 @@ export interface paths {
         };
         /**
          * Get the shop's settings
-         * @description The secret of store notifications is never returned.
+         * @description Secrets are never returned.
          */
         get: operations["getSettings"];
         put?: never;
@@ -834,7 +823,7 @@ export interface paths {
         head?: never;
         /**
          * Update the shop's settings
-         * @description Updates the sent fields. They apply to every later request, in every process, but not to recorded orders. The currency cannot change while amounts of the shop are in it.
+         * @description Updates the sent fields. They apply to every later request, in every process, but not to recorded orders. The currency cannot change while stored amounts are in it.
          *     `attributionPrecedence` is a list of all four kinds of evidence, highest precedence first, or a preset: `default`, `link-first` (links before coupons)
          *     or `customer-first` (known customers first). `apiEnabled: false` disables `/api/v1` for this shop; `/admin/v1` stays available.
          *
@@ -1047,8 +1036,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a token of an affiliate
-         * @description A token with which a page of your own reads the API for one affiliate, as `POST /api/v1/affiliates/tokens` creates it, with the scopes
+         * Create a token for an affiliate
+         * @description A token that lets your own page read the API for one affiliate, as from `POST /api/v1/affiliates/tokens`, with the scopes
          *     `affiliates:read`, `commissions:read`, `coupons:read`, and `analytics:read`. It is returned once and expires after `expiresInSeconds`, at most a day.
          *
          *     Writes the audit record `affiliate_token.created` in the same transaction.
@@ -1056,7 +1045,7 @@ export interface paths {
         post: operations["createAdminAffiliateToken"];
         /**
          * Revoke an affiliate's tokens
-         * @description Ends all tokens of the affiliate that were created before, and the links to its own page, immediately. New ones can be created.
+         * @description Revokes all of the affiliate's existing tokens, and the links to their own page, immediately. New ones can be created.
          *     Writes the audit record `affiliate_tokens.revoked` in the same transaction.
          */
         delete: operations["revokeAffiliateTokens"];
@@ -1076,7 +1065,7 @@ export interface paths {
         put?: never;
         /**
          * Restore an archived affiliate
-         * @description The affiliate is listed and paid again, with the status from before. Tokens and page links stay revoked. An affiliate that is not archived is returned unchanged;
+         * @description The affiliate is listed and paid again, with the earlier status. Tokens and page links stay revoked. An affiliate that is not archived is returned unchanged;
          *     an erased one cannot be restored. Writes the audit record `affiliate.unarchived` in the same transaction.
          */
         post: operations["unarchiveAffiliate"];
@@ -1638,9 +1627,7 @@ export interface paths {
         put?: never;
         /**
          * Erase a person
-         * @description Replaces the person with an email address by pseudonyms, as a customer and as an affiliate; this cannot be undone. The same rows are found as by the export. Addresses,
-         *     customer IDs and sessions of one person remain equal to each other, but their key is deleted, so that nobody can compute them again. A keyed hash of the address is kept, so that the erasure can be repeated after a restore. Texts that mention the person, such as
-         *     reasons of refunds and URLs of visits, are deleted or replaced, and payee details are deleted. Amounts, statuses and times stay, and past decisions can still be replayed.
+         * @description Replaces the person with an email address with pseudonyms, as a customer and as an affiliate. This cannot be undone. It covers the same rows as the export. One person's addresses, customer IDs, and sessions remain equal to each other, but their key is deleted, so that nobody can compute them again. A keyed hash of the address is kept, so that the erasure can be repeated after a restore. Texts that mention the person, such as refund reasons and visited URLs, are deleted or replaced, and payee details are deleted. Amounts, statuses and times stay, and past decisions can still be replayed.
          *
          *     Events that were sent about the person are kept with pseudonyms and cannot be redelivered. Responses stored under an `Idempotency-Key` that contain the person are
          *     deleted, and their keys get 409 `idempotency_key_reused`. In audit records, the text is replaced, and its digest kept, so that the chain remains verifiable.
@@ -1669,7 +1656,7 @@ export interface paths {
         };
         /**
          * Get an erasure
-         * @description Whether an erasure has ended, how many rows it has changed, and where your own texts mention the person.
+         * @description Whether an erasure has ended, how many rows it changed, and where your own texts mention the person.
          */
         get: operations["getErasure"];
         put?: never;
@@ -1803,11 +1790,10 @@ export interface paths {
         put?: never;
         /**
          * A Stripe event
-         * @description Receives the events of a Stripe webhook endpoint. A paid invoice or a paid checkout is an order of the same engine as a conversion, with the stored
-         *     ID `stripe:<id>`; refunds, disputes and credit notes reduce its commission. Goods are the lines less their discounts, without shipping and tax.
+         * @description Receives the events of a Stripe webhook endpoint. A paid invoice or a paid checkout is recorded as an order with the same engine as a conversion, with the stored ID `stripe:<id>`; refunds, disputes and credit notes reduce its commission. Goods are the lines less their discounts, without shipping and tax.
          *     Metadata `referral_click_id`, `referral_ref` and `referral_code`, and the `client_reference_id` of a checkout, are evidence.
          *
-         *     Events may arrive in any order and more than once: the rows are the same. Other types, invoices of 0 and events of the other mode (`livemode`) are ignored
+         *     Events can arrive in any order and more than once: the result is the same. Other types, invoices of 0 and events of the other mode (`livemode`) are ignored
          *     with 200; an unknown currency returns 400, and a refund in another currency than its order 409, so that Stripe shows the event as failed. The endpoint's secret is the setting `stripeWebhookSecret`.
          */
         post: operations["recordStripeEvent"];
@@ -1917,7 +1903,7 @@ export interface webhooks {
         put?: never;
         /**
          * An affiliate's status changed
-         * @description Sent on every change of status, after the more specific event.
+         * @description Sent on every status change, after the more specific event.
          */
         post: operations["onAffiliateStatusChanged"];
         delete?: never;
@@ -2182,7 +2168,7 @@ export interface components {
         Instant: string;
         /** @description Minor units of the currency. */
         Cents: number;
-        /** @description A currency of ISO 4217. Currencies that were replaced lately are accepted for earlier orders. */
+        /** @description An ISO 4217 currency. Recently replaced currencies are accepted for earlier orders. */
         Currency: string;
         /** @enum {string} */
         AffiliateStatus: "PENDING" | "ACTIVE" | "APPROVED" | "REJECTED";
@@ -2194,8 +2180,7 @@ export interface components {
         /** @enum {string} */
         ProgramStatus: "DRAFT" | "PRIVATE" | "PUBLISH";
         /**
-         * @description `PROCESSING` while the commissions of a batch of more than 500 move: after it was created, paid or canceled. `progress` says how many have. The
-         *     request that began it answers when it is done; after a crash, the server completes it.
+         * @description `PROCESSING` while a batch of more than 500 commissions is being created, paid, or canceled. `progress` says how many commissions have moved. The request that started it responds when it is done; after a crash, the server completes it.
          * @enum {string}
          */
         PayoutBatchStatus: "OPEN" | "PROCESSING" | "PAID" | "FAILED";
@@ -2214,7 +2199,7 @@ export interface components {
          */
         ReasonCode: "COUPON_MATCH" | "AFFILIATE_CODE_MATCH" | "CLICK_MATCH" | "REF_MATCH" | "CONNECTED_CUSTOMER_ID_MATCH" | "CONNECTED_CUSTOMER_EMAIL_MATCH" | "CONNECTED_PRODUCT_MATCH" | "NO_EVIDENCE" | "NO_MATCH" | "CLICK_NOT_FOUND" | "CLICK_EXPIRED" | "CLICK_AFTER_ORDER";
         /**
-         * @description Why an attributed order earns nothing or, for `POSSIBLE_DUPLICATE`, why it waits for approval.
+         * @description Why an attributed order earns nothing or, for `POSSIBLE_DUPLICATE`, why it awaits approval.
          * @enum {string}
          */
         RestrictionReasonCode: "AFFILIATE_ARCHIVED" | "AFFILIATE_REJECTED" | "AFFILIATE_NOT_APPROVED" | "PROGRAM_MISSING" | "SELF_REFERRAL" | "GEO_UNKNOWN" | "GEO_NOT_ELIGIBLE" | "TERMS_NOT_MET" | "ZERO_BASE" | "POSSIBLE_DUPLICATE";
@@ -2258,7 +2243,7 @@ export interface components {
             /** Format: date-time */
             deletedAt: string | null;
         };
-        /** @description What leaves the merchant's own programs: the fields of `Affiliate` that a token of an affiliate, webhooks and the feed of events show. */
+        /** @description The fields of `Affiliate` that an affiliate's token, webhooks, and the event feed show. */
         AffiliateSelf: {
             id: string;
             name: string;
@@ -2288,7 +2273,7 @@ export interface components {
         };
         /**
          * @description `name` or `firstName` is required. Names in every script are accepted and returned as sent; only U+0000 and lone surrogates are rejected. A name may contain
-         *     control or bidirectional formatting characters: remove or isolate them for display, as the dashboard and the command line do.
+         *     control or bidirectional formatting characters: remove or isolate them for display, as the dashboard and the CLI do.
          */
         AffiliateCreate: {
             email: components["schemas"]["EmailInput"];
@@ -2446,12 +2431,12 @@ export interface components {
             when: components["schemas"]["TermsCondition"];
             /** @description A percentage with at most two decimals, or units of the shop's currency for the flat types; null earns nothing. */
             commissionPercent: components["schemas"]["CommissionPercentInput"] | null;
-            /** @description The most that an order in the shop's currency earns, before tax. */
+            /** @description The maximum that an order in the shop's currency earns, before tax. */
             maxCommissionCents?: number;
         };
         /** @description All conditions that are set must hold. Bounds are inclusive. Orders count that were credited before this one, as known when it is recorded. Without a customer, an order is the first, in month 0. */
         TermsCondition: {
-            /** @description Which credited order of the customer in the shop it is, from 1. */
+            /** @description Which of the customer's credited orders in the shop it is, from 1. */
             customerOrder?: {
                 from?: number;
                 to?: number;
@@ -2501,7 +2486,7 @@ export interface components {
             orderCurrency: string;
             commissionType: components["schemas"]["CommissionType"] | null;
             commissionBaseCents: components["schemas"]["Cents"];
-            /** @description What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it, unless the terms cap it. A refund of a paid commission is an adjustment, and does not change it. */
+            /** @description The part of `commissionBaseCents` that is left after the refunds that reduced `commissionAmountCents`. At a single percentage rate, the amount is `commissionRateBps` of it, unless the terms cap it. A refund of a paid commission is an adjustment and does not change it. */
             remainingBaseCents: number;
             /** @description The rate of the program, or of the terms rule that matched; 0 for flat types. */
             commissionRateBps: number;
@@ -2524,7 +2509,7 @@ export interface components {
             termsRule: number | null;
             /**
              * Format: date-time
-             * @description A payout batch takes the commission from here on: `happenedAt` and the terms' `holdDays`.
+             * @description From when a payout batch can include the commission: `happenedAt` plus the terms' `holdDays`.
              */
             availableAt: string;
             happenedAt: components["schemas"]["Instant"];
@@ -2541,18 +2526,15 @@ export interface components {
             /** @description Null for a dry run. */
             id: string | null;
             status: components["schemas"]["PayoutBatchStatus"];
-            /**
-             * @description Null unless the batch is `PROCESSING`. Each commission moves at once: before it has, it has its earlier status, and then the new one. While the
-             *     batch is created, `totals` contain what has moved, and `affiliates` is 0; while it is paid or canceled, they stay as they were.
-             */
+            /** @description Null unless the batch is `PROCESSING`. Each commission has its earlier status until it moves, and the new one afterwards. While the batch is being created, `totals` contain what has moved, and `affiliates` is 0; while it is being paid or canceled, they stay unchanged. */
             progress: {
                 /**
-                 * @description The status of the batch once its commissions have moved.
+                 * @description The batch's status once its commissions have moved.
                  * @enum {string}
                  */
                 becomes: "OPEN" | "PAID" | "FAILED";
                 movedCommissions: number;
-                /** @description How many commissions were to move when it began. */
+                /** @description How many commissions were to move when it started. */
                 commissions: number;
             } | null;
             periodStart: components["schemas"]["Instant"];
@@ -2566,13 +2548,13 @@ export interface components {
                 commissions: number;
                 commissionCents: components["schemas"]["Cents"];
             };
-            /** @description Commissions that the terms of their programs do not pay yet, when the batch was created. A later batch with `includeEarlier`, or of a period that includes them, pays them. */
+            /** @description Commissions on hold under their program's terms when the batch was created. A later batch pays them, with `includeEarlier` or a period that includes them. */
             onHold: {
                 commissions: number;
                 commissionCents: components["schemas"]["Cents"];
                 /**
                  * Format: date-time
-                 * @description When the first of them becomes available.
+                 * @description When the first commission on hold becomes available.
                  */
                 nextAvailableAt: string | null;
             };
@@ -2580,7 +2562,7 @@ export interface components {
             failureReason: string | null;
             /** @description The payees. Only with `include=lines`, and in a dry run with a key that has the scope `payouts:read`: there, the 1,000 with the largest amounts. */
             lines?: components["schemas"]["PayoutLine"][];
-            /** @description The part of `netPayableCents` that payment files contain, also where the payment was returned. Only with `include=lines`. */
+            /** @description The part of `netPayableCents` that payment files contain, including returned payments. Only with `include=lines`. */
             sentCents?: number;
             /** @description The part of `netPayableCents` whose payments were returned: the next batch pays it. Only with `include=lines`. */
             returnedCents?: number;
@@ -2625,8 +2607,8 @@ export interface components {
         };
         /**
          * @description `LATE`: from before the period, approved or recorded after its own period was paid; `includeEarlier` pays it.
-         *     `ON_HOLD`: the terms of the program pay it later, the first of it from `availableAt` on.
-         *     `BELOW_MINIMUM`: less than an affiliate's minimum payout; it waits for a later period.
+         *     `ON_HOLD`: the program's terms hold it; the first part is payable from `availableAt` on.
+         *     `BELOW_MINIMUM`: below the minimum per affiliate; it carries over to a later period.
          *     `DEBT`: refunds of paid commissions exceed the earnings; later earnings are reduced by it.
          *     `HELD_BACK`: the affiliate is archived or rejected.
          * @enum {string}
@@ -2661,7 +2643,7 @@ export interface components {
             oldestAt: components["schemas"]["Instant"];
             /**
              * Format: date-time
-             * @description When the first of it becomes available; null for reasons other than `ON_HOLD`.
+             * @description When the first part becomes available; null for reasons other than `ON_HOLD`.
              */
             availableAt: string | null;
         };
@@ -2688,7 +2670,7 @@ export interface components {
         };
         StatementSums: {
             currency: string;
-            /** @description What the affiliate was owed before the month, after tax. Negative for a debt. */
+            /** @description The balance owed to the affiliate before the month, after tax. Negative for a debt. */
             openingCents: number;
             ordersCents: number;
             refundsCents: number;
@@ -2697,7 +2679,7 @@ export interface components {
             paymentsCents: number;
             /** @description `openingCents` plus the four totals above. */
             closingCents: number;
-            /** @description Orders of the month that are `PENDING`, which are not part of the balance. */
+            /** @description The month's `PENDING` orders, which are not part of the balance. */
             notApprovedCents: number;
         };
         StatementLine: {
@@ -2709,7 +2691,7 @@ export interface components {
             /** @description Human-readable. */
             reason: string;
             currency: string;
-            /** @description The current status of the commission. */
+            /** @description The commission's current status. */
             status: string | null;
             /** @description How much the balance changes: commission less tax, and 0 while an order is not approved. */
             amountCents: number;
@@ -2773,9 +2755,9 @@ export interface components {
             currency: string;
             /** @description Awaits approval. */
             pendingCents: number;
-            /** @description Approved, and in no payout batch. Debts reduce it. */
+            /** @description Approved and not in a payout batch. Debts reduce it. */
             approvedCents: number;
-            /** @description The part of `approvedCents` that the terms of the program pay later. */
+            /** @description The part of `approvedCents` that the program's terms hold. */
             onHoldCents: number;
             /** @description In a payout batch that is not paid yet, including a commission that was reversed after its payment was sent. */
             batchedCents: number;
@@ -2917,7 +2899,7 @@ export interface components {
             commissionStatus: components["schemas"]["CommissionStatus"] | null;
             /** @description The currency of `refundedCents`; null for entries without a commission. */
             orderCurrency: string | null;
-            /** @description Goods of the order that were refunded so far; null for entries without a commission. */
+            /** @description The order's goods refunded so far; null for entries without a commission. */
             refundedCents: number | null;
             /** @description The entry names an affiliate of your shop. */
             attributed: boolean;
@@ -3006,7 +2988,7 @@ export interface components {
             orderId?: string | null;
             /** @description The goods before discount, shipping and tax. `0` is accepted, for a free order: a percentage earns nothing (`ZERO_BASE`), a flat rate its amount. */
             amountCents?: number | null;
-            /** @description More than the goods is accepted, and counts as much as they do. */
+            /** @description A discount above the goods is accepted and counts as much as the goods. */
             discountCents?: number | null;
             shippingCents?: number | null;
             taxCents?: number | null;
@@ -3156,7 +3138,7 @@ export interface components {
             firstOrderAt: components["schemas"]["Instant"] | null;
             /** @description Credited orders in the shop, at most 10,000, and imported ones. Orders that were rejected, canceled, reversed or refunded in full do not count. */
             orders: number;
-            /** @description From this instant on, the terms pay the affiliate nothing for further orders of this customer: `firstOrderAt` and the months until the rules end the commission, in the shop's time zone, where a month that lacks the day ends on its last; `firstOrderAt` itself when they pay for the first order only. The version counts that was in force at `firstOrderAt` if customers keep it, else today's. Null without a credited order or an affiliate, and when the terms have no such end. */
+            /** @description From this instant on, the terms pay the affiliate nothing for this customer's orders. It is `firstOrderAt` plus the months until the rules end the commission, in the shop's time zone, where a month that lacks the day ends on its last day. If the terms pay only for the first order, it is `firstOrderAt` itself. The version in force at `firstOrderAt` applies if customers keep it, otherwise today's. Null without a credited order or an affiliate, and if the terms have no such end. */
             commissionEndsAt: components["schemas"]["Instant"] | null;
             createdAt: components["schemas"]["Instant"];
         };
@@ -3165,7 +3147,7 @@ export interface components {
          * @enum {string}
          */
         CustomerBoundBy: "SIGNUP" | "ORDER" | "OWNER" | "IMPORT";
-        /** @description A customer, and what shows who referred the customer. Requires `customerId` or `customerEmail`. */
+        /** @description A customer, and evidence of who referred them. Requires `customerId` or `customerEmail`. */
         CustomerCreate: {
             customerId?: string | null;
             /** @description Compared as in `EmailInput`. */
@@ -3276,7 +3258,7 @@ export interface components {
             externalRefundId: string;
             /** @description The refund as first recorded; null unless it was applied. */
             refund: components["schemas"]["ReportedRefund"] | null;
-            /** @description The order's goods that are refunded so far, including this refund, in the order's currency. Until a refund is applied: the total of the stored amounts. */
+            /** @description The order's goods refunded so far, including this refund, in the order's currency. Until a refund is applied, the total of the stored amounts. */
             refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
             /**
@@ -3295,7 +3277,7 @@ export interface components {
             goodsCents: number;
             /** @description How much the commission changes, at most 0, in its currency. */
             commissionCents: number;
-            /** @description The change of the tax withheld. */
+            /** @description The change in tax withheld. */
             taxCents: number;
             /** @description The adjustment row for a paid commission. */
             adjustmentId: string | null;
@@ -3322,12 +3304,12 @@ export interface components {
             /** @description The stored order ID. */
             orderId: string;
             externalRefundId: string;
-            /** @description The order's goods that are refunded without this refund, in the order's currency. Until refunds are applied: the total of the stored amounts. */
+            /** @description The order's goods refunded without this refund, in the order's currency. Until refunds are applied, the total of the stored amounts. */
             refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
-            /** @description The change of what the affiliate earns, at least 0. */
+            /** @description The change in the affiliate's earnings, at least 0. */
             commissionCents: number;
-            /** @description The change of the tax withheld. */
+            /** @description The change in tax withheld. */
             taxCents: number;
             /** @description The adjustment row for a paid commission. */
             adjustmentId: string | null;
@@ -3346,9 +3328,9 @@ export interface components {
             /** @description The stored order ID. */
             orderId: string;
             commission: components["schemas"]["ReportedCommission"] | null;
-            /** @description The change of what the affiliate earns, at most 0. */
+            /** @description The change in the affiliate's earnings, at most 0. */
             commissionCents: number;
-            /** @description The change of the tax withheld. */
+            /** @description The change in tax withheld. */
             taxCents: number;
             /** @description The adjustment row for a paid commission. */
             adjustmentId: string | null;
@@ -3394,7 +3376,7 @@ export interface components {
             commission: components["schemas"]["ConversionCommission"];
             trace: components["schemas"]["DecisionTrace"];
         };
-        /** @description The trace of the decision. */
+        /** @description The decision's trace. */
         DecisionTrace: {
             engineVersion: string;
             /** @description Every piece of evidence, winners and losers. */
@@ -3771,7 +3753,7 @@ export interface components {
             minimumPayoutCents: number | null;
             minimumPayoutCentsByCurrency: components["schemas"]["MinimumPayoutsByCurrency"];
             minimumAffiliatePayoutCentsByCurrency: components["schemas"]["AffiliateMinimumsByCurrency"];
-            /** @description The time zone of the months in the CLI and on the dashboard, as an IANA name. The API takes and returns instants. */
+            /** @description The time zone for months in the CLI and the dashboard, as an IANA name. The API takes and returns instants. */
             timeZone: string;
             /** @description The minimum set in earlier versions, in currency units. No batch is created while it differs from `minimumPayoutCents`. */
             legacyMinimumPayout: string | null;
@@ -3779,7 +3761,7 @@ export interface components {
             taxWithholdingBps: number;
             attributionPrecedence: components["schemas"]["AttributionPrecedence"];
             /**
-             * @description Which click of a session wins when there are several: the last or the first that has not expired. Clicks at the same time are ordered by click ID.
+             * @description Which of a session's clicks wins if there are several: the last or the first that has not expired. Clicks at the same time are ordered by click ID.
              * @enum {string}
              */
             clickTouch: "LAST" | "FIRST";
@@ -3791,7 +3773,7 @@ export interface components {
             hasStripeWebhookSecret: boolean;
             /** @description Null accepts every store that signs with the secret. */
             storeDomain: string | null;
-            /** @description The other domains of that store. */
+            /** @description The store's other domains. */
             storeDomainAliases: string[];
             /** @description The host names that the shop's pages run on. Affiliate links lead to the first. Without any, tracking is off. */
             siteDomains: string[];
@@ -3808,8 +3790,7 @@ export interface components {
             [key: string]: number;
         };
         /**
-         * @description The minimum that a batch pays to one affiliate, in cents by currency code. An affiliate with less is not part of the batch, and the balance waits
-         *     for a batch with `includeEarlier`. No minimum for other currencies. An update replaces all of them.
+         * @description The minimum per affiliate in a batch, in cents by currency code. An affiliate below it is not part of the batch, and the balance carries over to a batch with `includeEarlier`. No minimum for other currencies. An update replaces all of them.
          * @example {
          *       "USD": 2500
          *     }
@@ -3880,7 +3861,7 @@ export interface components {
             programId: string;
             /** @enum {string} */
             kind: "product" | "variant";
-            /** @description The numeric id of the product or variant. */
+            /** @description The numeric ID of the product or variant. */
             value: string;
             commissionType: components["schemas"]["CommissionType"];
             /** @description The percentage; 0 for the flat types. */
@@ -3974,14 +3955,14 @@ export interface components {
             /** @constant */
             method: "WISE";
             email: components["schemas"]["PayeeEmail"];
-            /** @description The name of the account holder. */
+            /** @description The account holder's name. */
             name: string;
         };
-        /** @description An account in a SEPA country. The address is structured, as banks require it. */
+        /** @description An account in a SEPA country. Banks require a structured address. */
         SepaPayee: {
             /** @constant */
             method: "SEPA";
-            /** @description The name of the account holder. */
+            /** @description The account holder's name. */
             name: string;
             iban: string;
             /** @description Must belong to the same country as the IBAN. Optional; some banks require it for accounts outside the European Economic Area. */
@@ -4006,7 +3987,7 @@ export interface components {
             name: string;
             email: string;
             state: components["schemas"]["PayoutLineState"];
-            /** @description Why the payment was returned, as its sender reported it; or why the line is blocked: `no_payee_details`, `currency_not_supported` or `amount_not_supported`. */
+            /** @description Why the payment was returned, as reported by the bank or payment service, or why the line is blocked: `no_payee_details`, `currency_not_supported` or `amount_not_supported`. */
             reason: string | null;
             amountCents: components["schemas"]["Cents"];
             currency: string;
@@ -4103,7 +4084,7 @@ export interface components {
             periodStart: components["schemas"]["Instant"];
             periodEnd: components["schemas"]["Instant"];
             /**
-             * @description What payees read: the batch's months in the shop's time zone when the file was created.
+             * @description The remittance text for payees: the batch's months in the shop's time zone when the file was created.
              * @example Referrals 2026-10
              */
             note: string;
@@ -4128,13 +4109,13 @@ export interface components {
             /** @description When the payment was settled or returned. */
             date?: string | null;
             reason?: string | null;
-            /** @description The reference of the bank or payment service. A second settlement with another one is reported as `settled_twice`. */
+            /** @description The bank's or payment service's reference. A second settlement with a different one is reported as `settled_twice`. */
             reference?: string | null;
         };
         ReconciledResult: {
             paymentReference: string;
             /**
-             * @description `settled` and `returned` were changed; the others were not.
+             * @description `settled` and `returned` changed the payment; the others changed nothing.
              * @enum {string}
              */
             result: "settled" | "returned" | "already_settled" | "already_returned" | "settled_twice" | "amount_mismatch" | "unknown";
@@ -4163,7 +4144,7 @@ export interface components {
             variantId?: string | null;
             productId?: string | null;
             quantity: number;
-            /** @description What was refunded for the units, net of discount, without tax. At most what is left of the line counts. Defaults to their share of what was paid for the line. */
+            /** @description The amount refunded for the units, net of discount, without tax. At most what is left of the line counts. Defaults to their share of the line's price. */
             amountCents?: number | null;
         } & ({
             id: string;
@@ -4190,13 +4171,13 @@ export interface components {
             reason: string | null;
             /** @description The refunded goods, net of discount. */
             goodsCents: number;
-            /** @description How much the commission changes: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
+            /** @description The change in commission: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
             commissionCents: number;
-            /** @description The change of the tax withheld. */
+            /** @description The change in tax withheld. */
             taxCents: number;
             /** @description The adjustment row for a paid commission. */
             adjustmentId: string | null;
-            /** @description When the goods were refunded. A statement lists it then, unless an adjustment does. */
+            /** @description When the goods were refunded. A statement lists the refund at this time, unless an adjustment lists it. */
             occurredAt: components["schemas"]["Instant"];
             createdAt: components["schemas"]["Instant"];
         };
@@ -4285,7 +4266,7 @@ export interface components {
             attribution: components["schemas"]["Attribution"];
             /** @description The commission, with its current amount and status in `listCommissions`; null when nobody was credited. */
             commissionId: string | null;
-            /** @description Why the credited affiliate earns nothing, or the commission waits for approval. */
+            /** @description Why the credited affiliate earns nothing, or why the commission awaits approval. */
             restrictionReasonCode: components["schemas"]["RestrictionReasonCode"] | null;
             /** @description Goods that refunds have taken back. 0 while nobody is credited: refunds are then kept, not applied. */
             refundedCents: number;
@@ -4324,12 +4305,12 @@ export interface components {
                 code: components["schemas"]["RestrictionReasonCode"];
                 because: string;
             } | null;
-            /** @description Which version of the program's terms counted, why each rule before the one that matched did not, and what that one pays. Empty when version 1 counted. */
+            /** @description Which version of the program's terms applied, why the rules before the matching one did not match, and what the matching one pays. Empty if version 1 applied. */
             terms: string[];
             arithmetic: components["schemas"]["ArithmeticLine"][];
             replay: {
                 identical: boolean;
-                /** @description The version of the engine that made the replay. */
+                /** @description The version of the engine that ran the replay. */
                 engineVersion: string;
                 recordedEngineVersion: string;
                 /** @description SHA-256 of the replayed decision, as JSON. */
@@ -4357,7 +4338,7 @@ export interface components {
             externalRefundId: string | null;
             reason: string | null;
             occurredAt: components["schemas"]["Instant"];
-            /** @description It was applied since. */
+            /** @description Whether it has been applied since. */
             applied: boolean;
             receivedAt: components["schemas"]["Instant"];
         };
@@ -4373,7 +4354,7 @@ export interface components {
         /** @description The version of the program's terms that decided; null for version 1. */
         DecidedTerms: {
             version: number;
-            /** @description The index of the first rule that matches; null for none. */
+            /** @description The index of the first matching rule; null for none. */
             rule: number | null;
             availableAt: components["schemas"]["Instant"];
         } | null;
@@ -4541,7 +4522,7 @@ export interface components {
             /** @description The hash of the previous row; empty for the first. */
             previousHash: string;
             hash: string;
-            /** @description What the digest of `subjectId` and `data` is computed with; null where a person was erased. */
+            /** @description The salt for the digest of `subjectId` and `data`; null if a person was erased. */
             salt: string | null;
             /** @description Where a person was erased, the digest of the original `subjectId` and `data`; otherwise null. */
             digest: string | null;
@@ -4703,7 +4684,7 @@ export interface components {
             };
         };
         /**
-         * @description An invoice, checkout session, payment of an invoice, refund, charge, dispute or credit note, in the API version of the endpoint. Amounts are in Stripe's units.
+         * @description An invoice, checkout session, invoice payment, refund, charge, dispute, or credit note, in the endpoint's API version. Amounts are in Stripe's units.
          *     An ID may be an object that contains it.
          */
         StripeObject: {
@@ -4756,7 +4737,7 @@ export interface components {
             payment_status?: string | null;
             reason?: components["schemas"]["StoreText"];
             refund?: components["schemas"]["StripeId"];
-            /** @description A list of a charge, or what a credit note refunds. */
+            /** @description A charge's list, or what a credit note refunds. */
             refunds?: {
                 data?: {
                     id: string;
@@ -4886,7 +4867,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description What the request refers to does not exist in your shop. */
+        /** @description The resource does not exist in your shop. */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -5003,7 +4984,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description What the request refers to does not exist, or the operator API is disabled. */
+        /** @description The resource does not exist, or the operator API is disabled. */
         NotFoundUnmetered: {
             headers: {
                 [name: string]: unknown;
@@ -5093,7 +5074,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Too many requests of this user (600 a minute), or too many unknown owner tokens from one address (10 a minute). */
+        /** @description Too many requests from this user (600 a minute), or too many unknown owner tokens from one address (10 a minute). */
         AdminThrottled: {
             headers: {
                 [name: string]: unknown;
@@ -5309,7 +5290,7 @@ export interface operations {
                 status?: components["schemas"]["AffiliateStatus"];
                 /** @description Only affiliates of this program. */
                 campaignId?: components["schemas"]["Id"];
-                /** @description Search in name, email, first and last name, regardless of letter case, accents, and forms of apostrophes and hyphens. `%` and `_` are literal characters. A `+` in an email address may be sent unencoded. */
+                /** @description Searches name, email address, first name, and last name, regardless of letter case, accents, and forms of apostrophes and hyphens. `%` and `_` are literal characters. A `+` in an email address may be sent unencoded. */
                 q?: string;
             };
             header?: never;
@@ -6463,7 +6444,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Only the orders that this names: the stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same ID, and several orders the same name. */
+                /** @description Only orders with this ID or name: the stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same ID, and several orders the same name. */
                 externalOrderId?: string;
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];

@@ -17,7 +17,7 @@ type UndefinedIfOptional<T, Key extends keyof T> = string extends Key
     ? never
     : undefined
 
-/** The query parameters of an operation. */
+/** An operation's query parameters. */
 export type Query<Id extends OperationId> = Input<NonNullable<operations[Id]['parameters']['query']>>
 
 /** The JSON request body of an operation. */

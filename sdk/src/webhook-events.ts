@@ -27,7 +27,7 @@ export type WebhookEvent = KnownEvent | UnknownEvent
 /**
  * Returns whether this version has types for the event, and narrows it.
  *
- * @param event The body of a delivery.
+ * @param event A delivery's body.
  *
  * @example
  * if (isKnownEvent(event) && event.event === 'commission.created') console.log(event.data.commissionAmountCents)

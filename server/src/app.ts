@@ -48,7 +48,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     const serve = serveOperation(server, op)
     app.on(op.method, op.path, op.path === DOCS_PATH || op.site === 'script' ? compressed(serve) : serve)
   }
-  // Only for paths that no operation serves; an operation tracks its own request.
+  // Only paths that no operation serves: operations track their own requests.
   app.use(trackRequest(server))
   app.use(compression)
   mountHealth(app, { checkHealth: createHealthCheck(deps), ...options })
@@ -89,7 +89,7 @@ const compression = compress({
   contentTypeFilter: (type) => COMPRESSIBLE_CONTENT_TYPE_REGEX.test(type) || type.startsWith('application/yaml'),
 })
 
-/** For the operations that serve a page or a script. Other responses are small and skip compression. */
+/** Compresses operations that serve a page or a script. Other responses are too small to benefit. */
 const compressed =
   (serve: (c: HonoContext<Env>) => Promise<Response>) =>
   async (c: HonoContext<Env>): Promise<Response> => {
@@ -99,7 +99,7 @@ const compressed =
     return c.res
   }
 
-/** Starts and finishes a request that no operation serves: request id, standard headers, metrics and log line. */
+/** Starts and finishes a request that no operation serves: request ID, standard headers, metrics and log line. */
 function trackRequest(server: Server) {
   return async function trackRequest(c: HonoContext<Env>, next: () => Promise<void>): Promise<void> {
     const request = startRequest(server, c)

@@ -54,7 +54,7 @@ export function keysAndValues(env: Environment, name: string): Record<string, st
       try {
         if (key && value !== undefined) return [key, decodeURIComponent(value)]
       } catch {
-        // Rejected below, like an entry without a value.
+        // Rejected below, as an entry without a value is.
       }
       throw new ConfigError(`${name} must list key=value, comma-separated and percent-encoded.`)
     }),

@@ -30,10 +30,10 @@ export interface Config {
   apiDisabled: boolean
   minimumPayoutCents: number
   journeyRetentionDays: number | undefined
-  /** Of refunds and cancellations whose order was never reported. */
+  /** How long refunds and cancellations are kept if their order is never reported. */
   pendingRefundRetentionDays: number | undefined
   metricsToken: string | undefined
-  /** Gives access to `/operator/v1`, which does not exist without it. */
+  /** Gives access to `/operator/v1`. Without it, that path does not exist. */
   operatorToken: string | undefined
   /** Private `host:port` that webhooks may reach; for development only. */
   webhookAllow: string[]
@@ -42,17 +42,17 @@ export interface Config {
   /** The number of trusted proxies that set `X-Forwarded-For`. */
   trustProxy: number
   logLevel: string
-  /** Undefined when no collector is set. */
+  /** Undefined if no collector is configured. */
   tracing: TracingConfig | undefined
   /** Unknown `REFERRAL_*` variables, each with the nearest known one. */
   unknownSettings: { variable: string; nearest: string }[]
   /** How long an idle connection stays open for another request. */
   keepAliveSeconds: number
-  /** How long requests are still accepted after the signal to stop. */
+  /** How long requests are accepted after the stop signal. */
   shutdownDelaySeconds: number
 }
 
-/** A provider of OpenID Connect, and this server as its client. */
+/** An OpenID Connect provider, and this server's client credentials. */
 export interface OidcConfig {
   issuer: string
   clientId: string
@@ -61,29 +61,29 @@ export interface OidcConfig {
   name: string
 }
 
-/** Where traces are sent, from the standard variables of OpenTelemetry. */
+/** Where traces are sent, read from the standard OpenTelemetry variables. */
 export interface TracingConfig {
-  /** The URL of the collector for traces. */
+  /** The trace collector's URL. */
   endpoint: string
   headers: Record<string, string>
   /** Attributes of this process, such as `service.name`. */
   resource: Record<string, string>
   sampler: string
-  /** The share of traces that are sent, from 0 to 1. */
+  /** The share of traces to send, from 0 to 1. */
   ratio: number
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
-/** What relative data folders are resolved against: the root of a checkout, or the current folder. */
+/** The base for relative data folders: the root of a checkout, or the current folder. */
 const ROOT = runsFromSource ? fileURLToPath(new URL('../../', import.meta.url)) : process.cwd()
 
-/** The version of this package. */
+/** This package's version. */
 export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 
-/** What {@link readConfig} does when there is neither a database nor a key: a first start, or an error. */
+/** Whether {@link readConfig} treats a missing database and key as a first start or as an error. */
 type FirstStart = 'allowed' | 'rejected'
 
-/** Reads the environment. Nothing else does. Creates the encryption key on the first start. */
+/** Reads the environment, the only place that does. Creates the encryption key on the first start. */
 export function readConfig(variables: Environment = process.env, firstStart: FirstStart = 'allowed'): Config {
   const unknownSettings = findUnknownSettings(variables)
   const env = withSecretFiles(variables)
@@ -115,7 +115,7 @@ export function readConfig(variables: Environment = process.env, firstStart: Fir
   }
 }
 
-/** Reads where the data is. Unlike {@link readConfig}, does not need or create an encryption key. */
+/** Reads the data folder. Unlike {@link readConfig}, it neither needs nor creates an encryption key. */
 export function readDataLocation(variables: Environment = process.env): Pick<Config, 'dataDir' | 'databaseUrl'> {
   const env = withSecretFiles(variables)
   const dataDir = resolve(ROOT, env.REFERRAL_DATA_DIR || '.referral')
@@ -166,7 +166,7 @@ function readSecret(variable: string, path: string): string {
   return text
 }
 
-/** Every setting whose name begins with `REFERRAL_`. */
+/** Every setting whose name starts with `REFERRAL_`. */
 const KNOWN_SETTINGS = [
   'REFERRAL_API_DISABLED',
   'REFERRAL_CORS_ORIGINS',
@@ -194,10 +194,10 @@ const KNOWN_SETTINGS = [
 const CLIENT_SETTINGS = /^REFERRAL_(BASE_URL|API_KEY|OWNER_TOKEN|SHOP_ID|PROFILE|CONFIG_DIR|WEBHOOK_SECRET)$/
 /** Set by Kubernetes for a service whose name begins with `referral`. */
 const KUBERNETES_VARIABLES = /^REFERRAL_(\w+_)?(PORT|SERVICE)(_|$)/
-/** The longest distance at which a name is a typing error. */
+/** The largest edit distance that counts as a typo. */
 const TYPO_DISTANCE = 2
 
-/** @throws ConfigError for a name that is a typing error: the setting that was meant would be ignored. */
+/** @throws ConfigError for a misspelled name, because the intended setting would be ignored. */
 function findUnknownSettings(env: Environment): Config['unknownSettings'] {
   const isUnknown = (name: string) =>
     name.startsWith('REFERRAL_') &&
@@ -225,8 +225,8 @@ export function endFirstStart({ dataDir }: Pick<Config, 'dataDir'>): void {
 }
 
 /**
- * Whether a database that was in use is missing. When two processes start at once for the first time, the one that finds
- * the other's key also finds its first-start file or its database, because the file is written before the key.
+ * Whether a database that was in use is missing. If two processes make the first start at once, the one that finds the
+ * other's key also finds its first-start file or database, because that file is written before the key.
  */
 function isLost(database: string, dataDir: string): boolean {
   if (existsSync(firstStartFile(dataDir))) return false
@@ -320,7 +320,7 @@ function encryptionKeys(
     )
   }
   if (existsSync(file)) {
-    // Otherwise the server would start with an empty database, as if it were the first start.
+    // Otherwise, the server would start with an empty database, as on a first start.
     if (isLost(database, dataDir)) {
       throw new ConfigError(
         `${database} is missing or empty, but ${file} belongs to a database: correct DATABASE_URL or restore a backup (referral-server restore <file>); to start with an empty database, move the key file away first.`,
@@ -334,7 +334,7 @@ function encryptionKeys(
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     writeFileSync(firstStartFile(dataDir), '', { mode: 0o600 })
     const key = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')
-    // wx: when two processes start at once, one creates the key and the other reads it.
+    // wx: if two processes start at once, one creates the key and the other reads it.
     try {
       writeFileSync(file, `${key}\n`, { mode: 0o600, flag: 'wx' })
     } catch (error) {

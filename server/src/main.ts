@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 
-// Before other modules are loaded, so that they are cached for the next start; in a folder where nobody else can write.
+// Before other modules are loaded, so that they are cached for the next start. The folder is not writable by others.
 enableCompileCache(join(homedir(), '.cache', 'referral-server'))
 const { VERSION } = await import('./config.ts')
 const { addOperatorCommands } = await import('./operator/commands.ts')
@@ -25,6 +25,6 @@ try {
   await program.parseAsync()
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
-  // A server that did not start may have connections open, which would keep it for a minute.
+  // A server that failed to start may have open connections, which would keep the process alive for a minute.
   process.exit(1)
 }

@@ -24,14 +24,14 @@ import { prepareDemo } from './operator/demo.ts'
 import { startRetention } from './operator/retention.ts'
 
 const WEBHOOK_DRAIN_MS = 10_000
-/** How long in-flight requests may take after the signal. */
+/** How long in-flight requests may take after the stop signal. */
 const REQUEST_DRAIN_MS = 5_000
-/** The longest turn in which hardly any connection can arrive. */
+/** The longest turn of the event loop in which hardly any connection can arrive. */
 const QUIET_TURN_MS = 0.05
 const QUIET_TIMEOUT_MS = 500
 /** How long a new connection may take to send its first request while in-flight requests drain. */
 const FIRST_REQUEST_MS = 500
-/** Loading the rest takes about 40 ms, which the first requests do not wait for. */
+/** How long to wait before loading the rest, which takes about 40 ms and must not delay the first requests. */
 const LOAD_REST_AFTER_MS = 500
 /** How often idle connections are closed while in-flight requests drain. */
 const IDLE_SWEEP_MS = 20
@@ -91,7 +91,7 @@ export async function serve(): Promise<void> {
   await bestEffort(deps.log, 'preload_failed', loadRest)
 }
 
-/** Loads what is first needed by a later request: after an upgrade in place, the files belong to another version. */
+/** Loads modules that only later requests need. After an in-place upgrade, their files belong to another version. */
 async function loadRest(): Promise<void> {
   await import('./dashboard/mount.ts')
   // Loads the library.
@@ -102,7 +102,7 @@ async function loadRest(): Promise<void> {
   if (hasRedoc()) readRedoc()
 }
 
-/** `stop` runs once. A second signal of the same kind ends the process at once. */
+/** `stop` runs once. A second signal of the same kind ends the process immediately. */
 function onSignal({ log }: Deps, stop: () => Promise<void>): void {
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -115,14 +115,15 @@ function onSignal({ log }: Deps, stop: () => Promise<void>): void {
   }
 }
 
-/** A busy keep-alive connection would otherwise stay open until it is cut off in the middle of a request. */
+/** Otherwise, a busy keep-alive connection would stay open until it is cut off in the middle of a request. */
 function closeConnectionsAfterResponses(server: Server): void {
   server.prependListener('request', (_, response: ServerResponse) => response.setHeader('Connection', 'close'))
 }
 
 /** Stops accepting connections and drains in-flight requests. `unused`: connections without a request yet. */
 async function drainRequests(server: Server, unused: Set<Socket>): Promise<void> {
-  // Closes the listener only. The HTTP server's own method would also close connections whose first request is in transit.
+  // Closes only the listener. The HTTP server's own method would also close connections whose first request is in
+  // transit.
   const closed = new Promise((done) => NetServer.prototype.close.call(server, done))
   const until = performance.now() + FIRST_REQUEST_MS
   const closeIdle = () => {
@@ -148,8 +149,8 @@ function trackUnusedConnections(server: Server): Set<Socket> {
 }
 
 /**
- * Waits for a turn of the event loop that took almost no time, so that all established connections have just been accepted:
- * the operating system resets those that are still queued when the listening socket is closed.
+ * Waits for a turn of the event loop that took almost no time, which means that all established connections have been
+ * accepted. The operating system resets connections that are still queued when the listening socket is closed.
  */
 async function quietTurn(): Promise<void> {
   const until = performance.now() + QUIET_TIMEOUT_MS

@@ -18,7 +18,7 @@ const TEXT = 'Text must not contain the character U+0000 or a lone surrogate.'
 test.for<[property: object, sentence: string]>([
   [{ amountCents: -1 }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
   [{ couponCode: 16 }, 'couponCode must be text of at most 255 characters or null.'],
-  [{ currency: 'usd' }, 'currency must be a currency of ISO 4217, like USD.'],
+  [{ currency: 'usd' }, 'currency must be an ISO 4217 currency, like USD.'],
   [{ shipping: 'US' }, 'shipping must be an object or null.'],
   [{ noteAttributes: {} }, 'noteAttributes must be a list of at most 200 items or null.'],
   [{ lineItems: [null] }, 'lineItems[0] must be an object.'],

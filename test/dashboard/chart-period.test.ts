@@ -21,7 +21,7 @@ test.for([
   const page = visitorOf(server)
   await page.signIn(server.shop.ownerToken)
   const { text } = await page.open('/admin')
-  const table = text.split('Clicks, orders and commission per day')[1]?.split('</table>')[0] ?? ''
+  const table = text.split('Clicks, orders, revenue, and commission per day')[1]?.split('</table>')[0] ?? ''
   const rows = [...table.matchAll(/<tr\b[^>]*>([\s\S]*?)<\/tr>/g)].map(([, row = '']) => wordsOf(row).trim())
   expect(rows[0]).toContain(`Day (${timeZone})`)
   expect(rows).toHaveLength(31)
@@ -29,16 +29,17 @@ test.for([
   expect(rows.find((row) => row.startsWith(`${next}, 2026`))).toContain('22.00 USD')
 })
 
-test('the overview shows any period of days of the shop, compared with as many days before', async ({
+test('the overview shows any period of days of the shop, compared with the same weekdays before', async ({
   server,
   owner,
 }) => {
   await expectOk(owner('PATCH', '/settings', { timeZone: 'Asia/Tokyo' }))
   const affiliateId = addAffiliate(server)
-  // Days of Tokyo begin at 15:00 UTC: the two days before, the two days, and the day after.
+  // Days of Tokyo begin at 15:00 UTC: the two days a week before, the day after them, the two days, and the day after.
   for (const [happenedAt, orderSubtotalCents] of [
-    ['2026-10-15T15:00:00.000Z', 100],
-    ['2026-10-17T14:59:59.999Z', 200],
+    ['2026-10-10T15:00:00.000Z', 100],
+    ['2026-10-12T14:59:59.999Z', 200],
+    ['2026-10-12T15:00:00.000Z', 3200],
     ['2026-10-17T15:00:00.000Z', 1600],
     ['2026-10-19T14:59:59.999Z', 800],
     ['2026-10-19T15:00:00.000Z', 6400],
@@ -48,10 +49,10 @@ test('the overview shows any period of days of the shop, compared with as many d
   await page.signIn(server.shop.ownerToken)
   const open = async (query: string) => wordsOf((await page.open(`/admin?${query}`)).text)
   const two = await open('from=2026-10-18&to=2026-10-19')
-  expect(two).toContain('Oct 18, 2026 – Oct 19, 2026 , compared with the 2 days before')
+  expect(two).toContain('Oct 18, 2026 – Oct 19, 2026 , compared with the same weekdays of Oct 11, 2026 – Oct 12, 2026')
   expect(two).toContain('Revenue 24.00 USD ▲ 700%')
   expect(two).toContain('Orders 2 no change')
-  expect(await open('from=2026-10-19&to=2026-10-19')).toContain('the day before')
+  expect(await open('from=2026-10-19&to=2026-10-19')).toContain('compared with the same weekdays of Oct 12, 2026')
   expect(await open('from=2026-10-20')).toContain('Revenue 64.00 USD')
   expect(await open('from=2026-01-01&to=2026-01-31')).toContain('No activity in this period')
 })

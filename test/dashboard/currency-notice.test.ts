@@ -11,9 +11,9 @@ test('the overview says which recent orders are in another currency than that of
   const order = (externalOrderId: string, body: object) =>
     expectOk(convert(server, { externalOrderId, amountCents: 10_000, couponCode: 'NISA16', ...body }))
   await order('same', { currency: 'USD' })
-  expect((await owner.open('/admin')).text).not.toContain('the currency of your shop')
+  expect((await owner.open('/admin')).text).not.toContain('but your shop’s currency')
   await order('long ago', { currency: 'CHF', occurredAt: '2026-01-10' })
-  expect((await owner.open('/admin')).text).not.toContain('the currency of your shop')
+  expect((await owner.open('/admin')).text).not.toContain('but your shop’s currency')
   await order('euros', { currency: 'EUR' })
   expect(noticeOf(await owner.open('/admin'))).toMatch(/ in EUR, .* is USD/)
 })

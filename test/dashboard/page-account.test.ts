@@ -85,7 +85,7 @@ describe('the sessions of a user', () => {
     const { body } = await shop.server.request('POST', path, { key: OPERATOR_TOKEN })
     await visitor.send('/admin/sign-in', [['token', /rl_\w+/.exec(JSON.stringify(body))?.[0] ?? '']])
     for (const page of ['account', 'audit'])
-      expect(wordsOf((await visitor.open(`/admin/${page}`)).text)).toContain('created by the operator of the server')
+      expect(wordsOf((await visitor.open(`/admin/${page}`)).text)).toContain('created by the server’s operator')
     const after = wordsOf((await shop.owner.open('/admin/team')).text)
     expect(after).not.toMatch(/two@shop\.example Owner Active [^<]*? Never Sign-in/)
   })

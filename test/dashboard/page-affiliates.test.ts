@@ -58,7 +58,7 @@ describe('affiliates', () => {
       expect(wordsOf(text)).toMatch(/Ada Lindqvist A@lind\.example Archived/)
       expect([wordsOf(text).includes('Bo Lind'), selectable(text)]).toEqual([false, []])
     }
-    expect(await words(`${path}&q=bo`)).toContain('No affiliate matches')
+    expect(await words(`${path}&q=bo`)).toContain('No affiliates match')
     for (const sort of ['', '&sort=name'])
       expect((await owner.open(`/admin/affiliates.csv?status=ARCHIVED${sort}`)).text).toMatch(
         /\nAda Lindqvist,A@lind\.example,ARCHIVED,[^\n]*\r\n$/,
@@ -149,7 +149,7 @@ describe('affiliates', () => {
     )
     expect(shown).toMatch(/7 days 30 days 90 days USD EUR Commission 8,000\.00 USD ▲ new .* Clicks 2 ▲ new/)
     const { text } = await owner.open(`/admin${path}?days=7&currency=EUR`)
-    expect(wordsOf(text)).toMatch(/Commission 19\.68 EUR .*The 7 days before/)
+    expect(wordsOf(text)).toMatch(/Commission 19\.68 EUR .*These 7 days \w+ \d+, \d+ – /)
     expect(text).toContain(`<a href="/admin/affiliates/${id}?days=7&amp;currency=EUR" aria-current="true">EUR</a>`)
     const [none] = await api('/affiliates?q=B@lind')
     expect(await words(`/affiliates/${none.id}`)).toMatch(

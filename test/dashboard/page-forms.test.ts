@@ -83,7 +83,9 @@ test.each([
   const fields: Fields = [...Object.entries(given), ['newId', await newIds()]]
   const sent = await Promise.all([owner.submit(`/admin${path}`, fields), owner.submit(`/admin${path}`, fields)])
   expect(sent.map(({ status }) => status).toSorted()).toEqual([303, 409])
-  expect(noticeOf(sent.find(({ status }) => status === 409)!)).toMatch(/was created .* the first time/)
+  expect(noticeOf(sent.find(({ status }) => status === 409)!)).toMatch(
+    /was already created when you first sent the form/,
+  )
   const shown = async () => (await owner.open(`/admin${list}`)).text.match(/>Twice</g)?.length
   expect(await shown()).toBe(1)
   // The next form, and one of a program without the field, create another.
@@ -135,7 +137,7 @@ test('several commissions are moderated at once; a batch is paid only with its t
   const unsent = await owner.submit(`${batch}/pay`, [['total', total]])
   expect([codeOf(unsent), noticeOf(unsent)]).toEqual([
     [400, 'invalid_body'],
-    expect.stringMatching(/No payment file .*\d+ payments? \([\d.,]+ USD\).* confirm/),
+    expect.stringMatching(/\d+ payments? (is|are) not in a payment file \([\d.,]+ USD\).* confirm/),
   ])
   const confirmed = await owner.submit(`${batch}/pay`, [
     ['total', total],

@@ -100,13 +100,14 @@ test('a chart of zeros has its axis at the bottom and no tick at 0.5', () => {
   expect(text).not.toContain('0.5')
 })
 
-test('each day has its value for hover and focus, and that of the period before', () => {
+test('each day has its value for hover and focus, and that of the earlier period behind it', () => {
   const text = drawn([3, 4], [1, 0])
   expect([...text.matchAll(/<span class="tip[^"]*">([^<]*)</g)].map(([, tip]) => tip)).toEqual([
     'Nov 1, 2026: 3 (before: 1)',
     'Nov 2, 2026: 4 (before: 0)',
   ])
-  expect(text).toContain('<polyline class="before"')
+  expect(text.match(/<rect class="bar before"/g)).toHaveLength(2)
+  expect(text).not.toContain('<polyline')
 })
 
 test.each([

@@ -197,7 +197,7 @@ test('the audit log is filtered by action, user and day, and names users', async
 
 test('payouts show the unpaid commissions, and why they are not in a batch', async () => {
   const text = await words('/payouts')
-  expect(text).toMatch(/Waiting for payout .*In no batch .*USD – [\d,.]+ USD 1 affiliate .*After tax\./)
+  expect(text).toMatch(/Awaiting payout .*Not in a batch .*USD – [\d,.]+ USD 1 affiliate .*After tax\./)
 })
 
 test('a batch shows its payments with their states; details of the payee unblock one, and a report settles it', async () => {

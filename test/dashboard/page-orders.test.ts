@@ -268,5 +268,5 @@ test('a journey is found by an order, and by the name, the email or the code of 
   expect(await shown({ affiliate: 'nobody' })).toContain('No affiliate matches nobody')
   expect(await shown({ order: '#0' })).toContain('No order matches #0')
   await order({ orderName: '#7702' })
-  expect(await shown({ order: '#7702' })).toContain('without an email address and without a session')
+  expect(await shown({ order: '#7702' })).toContain('without an email address or a session')
 })

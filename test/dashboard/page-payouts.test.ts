@@ -154,12 +154,12 @@ test('a new batch offers the currencies that wait with their sums, and its previ
   const { text } = await visitor.open('/admin/payouts/new?from=2026-10-01&until=2026-10-31&currency=EUR')
   const choice = /<select id="currency"[^>]*>([\s\S]*?)<\/select>/.exec(text)?.[1] ?? ''
   expect([...choice.matchAll(/value="(\w+)"( selected)?>([^<]*)/g)].map(([, ...one]) => one)).toEqual([
-    ['CHF', undefined, 'CHF (7.00 CHF waiting)'],
-    ['EUR', ' selected', 'EUR (30.00 EUR waiting)'],
+    ['CHF', undefined, 'CHF (7.00 CHF awaiting payout)'],
+    ['EUR', ' selected', 'EUR (30.00 EUR awaiting payout)'],
   ])
   const words = wordsOf(text)
   expect(words).toMatch(
-    /To pay 30\.00 EUR .*Create batch of 30\.00 EUR .*In this batch 1 payment of 20\.00 EUR cannot be sent .*Bert .*20\.00 EUR 1 No payee details .*Paula .*10\.00 EUR 1 PayPal .*Not in this batch: 1 balance of 4\.99 EUR .*Sam/,
+    /To pay 30\.00 EUR .*Create batch of 30\.00 EUR .*In this batch 1 payment \(20\.00 EUR\) cannot be sent .*Bert .*20\.00 EUR 1 No payee details .*Paula .*10\.00 EUR 1 PayPal .*Not in this batch: 1 balance of 4\.99 EUR .*Sam/,
   )
   expect(text).not.toContain('<details class="numbers" open')
   const first = wordsOf((await visitor.open('/admin/payouts/new?from=2026-10-01&until=2026-10-31')).text)

@@ -80,7 +80,7 @@ test('programs are created and edited, with product rates and places, and compar
   ])
   const higher = await owner.open(presets[1]![1]!.replaceAll('&amp;', '&'))
   expect(wordsOf(higher.text)).toMatch(
-    /With other terms .*Orders affected 1 Difference in USD \+2\.00 USD .* All affiliates 16\.00 USD 18\.00 USD .*Largest differences in USD .* 16\.00 USD 18\.00 USD/,
+    /With different terms .*Orders affected 1 Difference in USD \+2\.00 USD .* All affiliates 16\.00 USD 18\.00 USD .*Largest differences in USD .* 16\.00 USD 18\.00 USD/,
   )
   expect(higher.text).toContain('aria-current="true">18%<')
   const compared = await words(
@@ -89,7 +89,7 @@ test('programs are created and edited, with product rates and places, and compar
   expect(compared).toMatch(/Orders compared \d+/)
   expect(compared).toMatch(/\+[\d.]+ USD/)
   const once = await words(`/programs/${campaignId}/backtest?promise=order&commissionPercent=16&from=2026-01-01`)
-  expect(once).toMatch(/With other terms .*Orders compared \d+ Orders affected 0/)
+  expect(once).toMatch(/With different terms .*Orders compared \d+ Orders affected 0/)
 })
 
 test('programs and coupons are listed with orders, revenue, and commission of all time', async () => {

@@ -225,7 +225,7 @@ test('results that no preview wrote are rejected before they are parsed', async 
   await visitor.signIn(server.shop.ownerToken)
   const results = '['.repeat(2_000_000) + ']'.repeat(2_000_000)
   const refused = await visitor.upload(`${PATH}/record`, '', [['results', results]])
-  expect(noticeOf(refused)).toContain('not those of a preview')
+  expect(noticeOf(refused)).toContain('do not come from a preview')
 })
 
 test('staff, other sites and other shops can neither preview nor record', async ({ server, installation }) => {

@@ -63,7 +63,7 @@ test('payments are sent once, after confirmation; the file can be downloaded rep
   expect((await page.open(download)).text).toBe(first.text)
 
   expect((await page.open(`${download}?part=2`)).status).toBe(400)
-  expect(wordsOf((await page.open(`${path}/send?format=wise`)).text)).toContain('No payment of this batch')
+  expect(wordsOf((await page.open(`${path}/send?format=wise`)).text)).toContain('None of this batch’s payments')
   await page.submit(`/admin/payout-files/${file?.id}/discard`)
   expect(codeOf(await page.open(download))).toEqual([409, 'payout_file_exists'])
   const stranger = visitorOf(server)

@@ -23,8 +23,10 @@ test('an owner creates a test shop, advances its clock and deletes it; every pag
   const tester = visitorOf(server)
   await tester.signIn(ownerToken)
   for (const path of ['', '/commissions', '/payouts/new', '/settings', '/test-shops'])
-    expect(wordsOf((await tester.open(`/admin${path}`)).text), path).toContain('Test shop. Nothing here is real')
-  expect((await page.open('/admin')).text).not.toContain('Nothing here is real')
+    expect(wordsOf((await tester.open(`/admin${path}`)).text), path).toContain(
+      'Test shop. Orders and payments here are not real',
+    )
+  expect((await page.open('/admin')).text).not.toContain('here are not real')
   const nowIn = async () => Date.parse((await expectOk(server.owner('GET', '/test-shops')))[0].now)
   const before = await nowIn()
   await page.submit(`/admin/test-shops/${id}/clock`, [['advanceSeconds', '86400']])
@@ -33,7 +35,9 @@ test('an owner creates a test shop, advances its clock and deletes it; every pag
   expect((await nowIn()) - before).toBe(90_000_000)
   expect((await page.submit(`/admin/test-shops/${id}/clock`, [['advanceSeconds', '0']])).status).toBe(400)
 
-  expect(wordsOf((await page.open(`/admin/test-shops/${id}/delete`)).text)).toContain('Hats in a hurry is deleted')
+  expect(wordsOf((await page.open(`/admin/test-shops/${id}/delete`)).text)).toContain(
+    'Hats in a hurry and everything in it will be deleted',
+  )
   await page.submit(`/admin/test-shops/${id}/delete`)
   expect(noticeOf(await page.open('/admin/test-shops'))).toBe('Test shop deleted.')
   expect((await tester.open('/admin/commissions')).status).toBe(303)

@@ -176,7 +176,7 @@ test('a link of a test shop opens pages of that test shop alone, which say that 
     const { status, text } = await open(address)
     expect([address, status]).toEqual([address, 200])
     expect(text).not.toMatch(/#7001|Mira/)
-    if (!address.includes('/file')) expect(text).toContain('Nothing here is real')
+    if (!address.includes('/file')) expect(text).toContain('here are not real')
   }
   for (const address of addresses(tokenOf(path))) expect((await open(address)).text).not.toMatch(/#T1|Test Person/)
 })
@@ -204,7 +204,7 @@ test('a link ends when the affiliate is rejected or archived, or the shop suspen
   await update(other.id, { status: 'REJECTED' })
   const { name } = await expectOk(shop.server.request('GET', '/api/v1/shop'))
   const ended = await expectEnded(own)
-  for (const shown of [`Your page at ${name} can be opened`, `Ask ${name} for it`]) expect(ended).toContain(shown)
+  for (const shown of [`open your page at ${name}`, `Ask ${name} for one`]) expect(ended).toContain(shown)
   await update(other.id, { status: 'APPROVED' })
   // If it leaked, it must not open again.
   await expectEnded(own)

@@ -105,7 +105,7 @@ test('a disabled webhook is named, and enabled with one click', async () => {
   await disable(fixture.deps, { shopId: fixture.shop.shopId, id, reason: 'gone' })
   const { text } = await owner.open('/admin/webhooks')
   expect(wordsOf(text)).toContain('returned 410')
-  expect(wordsOf((await owner.open('/admin')).text)).toContain('1 webhook is disabled, because its receiver failed')
+  expect(wordsOf((await owner.open('/admin')).text)).toContain('1 webhook is disabled: its receiver failed')
   const refused = await owner.open(`/admin/deliveries/redeliver?subscriptionId=${id}&from=2026-11-02T00:00`)
   expect([refused.status, wordsOf(refused.text)]).toEqual([409, expect.stringContaining('is disabled')])
   expect(text).toContain(`action="/admin/webhooks/${id}/enable"`)
@@ -159,8 +159,8 @@ test('names without retries and events that are not received are warned about, e
   const id = fixture.plant(fixture.receiver.at('/hook'), { events: ['payout.paid', 'order.made'] })
   const { text } = await owner.open('/admin/webhooks')
   expect(wordsOf(text)).toContain('no retries')
-  expect(wordsOf(text)).toMatch(/filters on events that it does not receive yet: payout.paid +Receive payout.paid/)
-  expect(wordsOf(text)).toContain('filters on events that are never sent: order.made')
+  expect(wordsOf(text)).toMatch(/lists events that it does not receive yet: payout.paid +Receive payout.paid/)
+  expect(wordsOf(text)).toContain('lists events that are never sent: order.made')
   expect((await owner.submit(`/admin/webhooks/${id}/extend`)).status).toBe(303)
   expect((await owner.submit(`/admin/webhooks/${id}/retries`)).status).toBe(303)
   expect(await list()).toEqual([expect.objectContaining({ extendedEvents: true, retryPolicy: 'standard' })])
@@ -174,7 +174,7 @@ test('rolling the secret says what happens, and shows the new one once', async (
   const rolled = await owner.submit(`/admin/webhooks/${id}/secret`)
   const shown = await owner.open(rolled.headers.get('Location') ?? '')
   expect(shownIn(shown.text)).toHaveLength(2)
-  expect(wordsOf((await owner.open(`/admin/webhooks/${id}`)).text)).toContain('also signed with the secret before it')
+  expect(wordsOf((await owner.open(`/admin/webhooks/${id}`)).text)).toContain('also signed with the previous secret')
 })
 
 test('the page of a delivery shows its payload, its outcome, and other deliveries of the event', async () => {

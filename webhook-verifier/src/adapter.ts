@@ -5,7 +5,7 @@ import { listSecrets, type Verification } from './signature.ts'
 
 /** Options of every `webhook` adapter. */
 export interface AdapterOptions extends ReceiveOptions {
-  /** The maximum size of a body in bytes. Defaults to 2097152 (2 MiB); deliveries are far smaller. */
+  /** A body's maximum size in bytes. Defaults to 2097152 (2 MiB); deliveries are far smaller. */
   maxBytes?: number | undefined
   /**
    * Called for every rejected delivery except duplicates. Defaults to one line on `console.warn`. The sender only receives

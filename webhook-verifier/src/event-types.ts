@@ -190,7 +190,7 @@ export interface Commission {
   orderCurrency: string
   commissionType: CommissionType | null
   commissionBaseCents: Cents
-  /** What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it, unless the terms cap it. A refund of a paid commission is an adjustment, and does not change it. */
+  /** The part of `commissionBaseCents` that is left after the refunds that reduced `commissionAmountCents`. At a single percentage rate, the amount is `commissionRateBps` of it, unless the terms cap it. A refund of a paid commission is an adjustment and does not change it. */
   remainingBaseCents: number
   /** The rate of the program, or of the terms rule that matched; 0 for flat types. */
   commissionRateBps: number
@@ -210,7 +210,7 @@ export interface Commission {
   termsVersion: number | null
   /** The index of the terms rule that matched; null for none. */
   termsRule: number | null
-  /** A payout batch takes the commission from here on: `happenedAt` and the terms' `holdDays`. */
+  /** From when a payout batch can include the commission: `happenedAt` plus the terms' `holdDays`. */
   availableAt: string
   happenedAt: Instant
   paidAt: string | null
@@ -242,7 +242,7 @@ export interface Customer {
   firstOrderAt: Instant | null
   /** Credited orders in the shop, at most 10,000, and imported ones. Orders that were rejected, canceled, reversed or refunded in full do not count. */
   orders: number
-  /** From this instant on, the terms pay the affiliate nothing for further orders of this customer: `firstOrderAt` and the months until the rules end the commission, in the shop's time zone, where a month that lacks the day ends on its last; `firstOrderAt` itself when they pay for the first order only. The version counts that was in force at `firstOrderAt` if customers keep it, else today's. Null without a credited order or an affiliate, and when the terms have no such end. */
+  /** From this instant on, the terms pay the affiliate nothing for this customer's orders. It is `firstOrderAt` plus the months until the rules end the commission, in the shop's time zone, where a month that lacks the day ends on its last day. If the terms pay only for the first order, it is `firstOrderAt` itself. The version in force at `firstOrderAt` applies if customers keep it, otherwise today's. Null without a credited order or an affiliate, and if the terms have no such end. */
   commissionEndsAt: Instant | null
   createdAt: Instant
 }
@@ -262,13 +262,13 @@ export interface Refund {
   reason: string | null
   /** The refunded goods, net of discount. */
   goodsCents: number
-  /** How much the commission changes: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
+  /** The change in commission: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
   commissionCents: number
-  /** The change of the tax withheld. */
+  /** The change in tax withheld. */
   taxCents: number
   /** The adjustment row for a paid commission. */
   adjustmentId: string | null
-  /** When the goods were refunded. A statement lists it then, unless an adjustment does. */
+  /** When the goods were refunded. A statement lists the refund at this time, unless an adjustment lists it. */
   occurredAt: Instant
   createdAt: Instant
 }
@@ -278,7 +278,7 @@ export type PayoutEventData = PayoutBatch & {
   previousStatus: PayoutBatchStatus | null
 }
 
-/** What leaves the merchant's own programs: the fields of `Affiliate` that a token of an affiliate, webhooks and the feed of events show. */
+/** The fields of `Affiliate` that an affiliate's token, webhooks, and the event feed show. */
 export interface AffiliateSelf {
   id: string
   name: string
@@ -332,7 +332,7 @@ export type ReasonCode =
   | 'CLICK_AFTER_ORDER'
   | (string & {})
 
-/** Why an attributed order earns nothing or, for `POSSIBLE_DUPLICATE`, why it waits for approval. */
+/** Why an attributed order earns nothing or, for `POSSIBLE_DUPLICATE`, why it awaits approval. */
 export type RestrictionReasonCode =
   | 'AFFILIATE_ARCHIVED'
   | 'AFFILIATE_REJECTED'
@@ -376,20 +376,20 @@ export interface PayoutBatch {
   /** Null for a dry run. */
   id: string | null
   status: PayoutBatchStatus
-  /** Null unless the batch is `PROCESSING`. Each commission moves at once: before it has, it has its earlier status, and then the new one. While the batch is created, `totals` contain what has moved, and `affiliates` is 0; while it is paid or canceled, they stay as they were. */
+  /** Null unless the batch is `PROCESSING`. Each commission has its earlier status until it moves, and the new one afterwards. While the batch is being created, `totals` contain what has moved, and `affiliates` is 0; while it is being paid or canceled, they stay unchanged. */
   progress:
     | {
-        /** The status of the batch once its commissions have moved. */
+        /** The batch's status once its commissions have moved. */
         becomes: 'OPEN' | 'PAID' | 'FAILED' | (string & {})
         movedCommissions: number
-        /** How many commissions were to move when it began. */
+        /** How many commissions were to move when it started. */
         commissions: number
       }
     | {
-        /** The status of the batch once its commissions have moved. */
+        /** The batch's status once its commissions have moved. */
         becomes: 'OPEN' | 'PAID' | 'FAILED' | (string & {})
         movedCommissions: number
-        /** How many commissions were to move when it began. */
+        /** How many commissions were to move when it started. */
         commissions: number
       }
   periodStart: Instant
@@ -403,18 +403,18 @@ export interface PayoutBatch {
     commissions: number
     commissionCents: Cents
   }
-  /** Commissions that the terms of their programs do not pay yet, when the batch was created. A later batch with `includeEarlier`, or of a period that includes them, pays them. */
+  /** Commissions on hold under their program's terms when the batch was created. A later batch pays them, with `includeEarlier` or a period that includes them. */
   onHold: {
     commissions: number
     commissionCents: Cents
-    /** When the first of them becomes available. */
+    /** When the first commission on hold becomes available. */
     nextAvailableAt: string | null
   }
   minimumPayoutCents: Cents
   failureReason: string | null
   /** The payees. Only with `include=lines`, and in a dry run with a key that has the scope `payouts:read`: there, the 1,000 with the largest amounts. */
   lines?: Array<PayoutLine>
-  /** The part of `netPayableCents` that payment files contain, also where the payment was returned. Only with `include=lines`. */
+  /** The part of `netPayableCents` that payment files contain, including returned payments. Only with `include=lines`. */
   sentCents?: number
   /** The part of `netPayableCents` whose payments were returned: the next batch pays it. Only with `include=lines`. */
   returnedCents?: number
@@ -423,7 +423,7 @@ export interface PayoutBatch {
   paidAt: string | null
 }
 
-/** `PROCESSING` while the commissions of a batch of more than 500 move: after it was created, paid or canceled. `progress` says how many have. The request that began it answers when it is done; after a crash, the server completes it. */
+/** `PROCESSING` while a batch of more than 500 commissions is being created, paid, or canceled. `progress` says how many commissions have moved. The request that started it responds when it is done; after a crash, the server completes it. */
 export type PayoutBatchStatus = 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED' | (string & {})
 
 export interface PayoutTotals {

@@ -9,7 +9,7 @@ export interface UnknownEvent {
   data: Record<string, unknown>
 }
 
-/** The body of a delivery. Narrow it with {@link isKnownEvent} and a `switch` over `event`. */
+/** A delivery's body. Narrow it with {@link isKnownEvent} and a `switch` over `event`. */
 export type WebhookEvent = KnownEvent | UnknownEvent
 
 /**

@@ -10,7 +10,7 @@ export interface WebhookMetadata {
   timestamp: number
 }
 
-/** The signature headers of a delivery. */
+/** A delivery's signature headers. */
 export interface SignatureHeaders {
   'X-Service-Signature': string
   'webhook-id': string
@@ -71,7 +71,7 @@ export interface SignOptions {
   headers?: Record<string, string | undefined>
 }
 
-/** The body and the headers of a delivery. */
+/** The body and a delivery's headers. */
 export interface SignedDelivery {
   body: Bytes
   /** Names are lowercase. */

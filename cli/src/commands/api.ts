@@ -39,7 +39,7 @@ export interface ApiOptions {
 
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const
 type Method = (typeof METHODS)[number]
-/** The raw methods of the SDK, for a path that is only known at run time. */
+/** The SDK's raw methods, for a path that is only known at run time. */
 type UntypedMethod = (
   path: string,
   init: object,

@@ -130,13 +130,13 @@ async function readOwner(run: Run) {
   return unwrap(await (await run.ownerClient()).GET('/admin/v1/session')).data
 }
 
-/** The shop of the key; an earlier version of the service cannot return it. */
+/** The key's shop. Earlier versions of the service cannot return it. */
 async function readShopOfKey(run: Run) {
   const { data } = await (await run.client()).shop.get().safe()
   return data
 }
 
-/** A key without the scope of this request is still valid. */
+/** A key without this request's scope is still valid. */
 async function isKeyValid(run: Run, { location: where }: Settings): Promise<true> {
   const { error } = await (await run.client()).affiliates.list({ limit: 1 }).safe()
   if (!error || error.code === 'scope_missing') return true

@@ -24,7 +24,7 @@ const toPort = (text: string): number => {
 }
 const collect = (value: string, previous: string[] = []) => [...previous, value]
 
-/** The checks of the contract, as in `@referral/conformance`. */
+/** The contract's checks, as in `@referral/conformance`. */
 export function addConformance(program: Command): void {
   defineCommand<Options>(program, 'conformance', {
     summary: 'test whether the service follows the contract',

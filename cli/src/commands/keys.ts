@@ -125,7 +125,7 @@ export async function rotateKey(
   run.printRecord(data)
 }
 
-/** Succeeds when the key is already revoked. */
+/** Succeeds if the key is already revoked. */
 export async function revokeKey(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
   if (run.dryRun) return run.printDryRun('DELETE', `/admin/v1/keys/${encodeURIComponent(id)}`)
   await confirm(run.context, `Revoke ${id} permanently? Clients that use it stop working.`, yes)

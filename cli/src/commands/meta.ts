@@ -72,7 +72,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** Opens a URL on the desktop, without a shell. Returns false when there is no desktop. */
+/** Opens a URL on the desktop, without a shell. Returns false if there is no desktop. */
 export function openBrowser(url: string): Promise<boolean> {
   const [command = 'xdg-open', ...args] = OPENERS[process.platform] ?? []
   return new Promise((resolve) => {

@@ -142,7 +142,7 @@ const FLAT_RATE_EXAMPLES: Record<string, string> = {
   FLAT_PER_ITEM: '16.00 for each item',
 }
 
-/** Without this, the API would interpret a percentage as an amount of money. */
+/** Requires the type for a flat rate. Otherwise, the API would interpret a percentage as an amount of money. */
 function requireFlatRate({ type = '', commission }: ProgramOptions): void {
   const meaning = FLAT_RATE_EXAMPLES[type]
   if (meaning && commission === undefined)
@@ -151,7 +151,7 @@ function requireFlatRate({ type = '', commission }: ProgramOptions): void {
     )
 }
 
-/** Returns only the given fields; the others keep their values. */
+/** Returns only the given fields. The others keep their values. */
 function toBody(options: ProgramOptions): ProgramUpdate {
   const { discount } = options
   const body: ProgramUpdate = {

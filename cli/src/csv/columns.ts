@@ -1,12 +1,12 @@
 import { usageError } from '../errors.ts'
 
-/** The column of each field. */
+/** Each field's column. */
 export type ColumnMapping = Record<string, string>
 
 /** `Order ID`, `order_id` and `orderId` are the same name. */
 const normalizeName = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-/** Finds the column of each field: the one given with --map, else the first of its usual names in the header. */
+/** Finds each field's column: the one given with --map, otherwise the first of its usual names in the header. */
 export function mapColumns(
   header: readonly string[],
   known: Readonly<Record<string, readonly string[]>>,

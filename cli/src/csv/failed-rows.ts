@@ -16,7 +16,7 @@ const line = (cells: readonly string[]) => `${cells.map(verbatimCell).join(',')}
 /**
  * Writes the failed rows, unmodified, with the reason in an `error` column. The user corrects and imports this file.
  *
- * @returns the name of the file.
+ * @returns the file's name.
  */
 export function writeFailedRows(csv: Csv, file: string, failed: readonly FailedRow[]): string {
   const target = unusedFileName(csv, file)
@@ -28,7 +28,7 @@ export function writeFailedRows(csv: Csv, file: string, failed: readonly FailedR
   return target
 }
 
-/** Returns failed.csv or the next number, so that rows of other files, or corrected rows, are not overwritten. */
+/** Returns failed.csv or the next number, so that other files' rows, or corrected rows, are not overwritten. */
 function unusedFileName(csv: Csv, file: string): string {
   for (let number = 1; ; number++) {
     const name = join(dirname(file), number === 1 ? 'failed.csv' : `failed-${number}.csv`)
@@ -36,7 +36,7 @@ function unusedFileName(csv: Csv, file: string): string {
   }
 }
 
-/** Whether the file contains only unmodified rows of this CSV. */
+/** Whether the file contains only unmodified rows from this CSV. */
 function holdsOnlyRowsOf(csv: Csv, name: string): boolean {
   try {
     const { header, rows } = parseCsv(readFileSync(name, 'utf8'), name)

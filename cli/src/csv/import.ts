@@ -1,4 +1,4 @@
-// The three steps of an import: plan the rows of a file, send what no earlier run has sent, and report.
+// The three steps of an import: plan a file's rows, send what no earlier run has sent, and report.
 import { basename } from 'node:path'
 import type { ReferralClient, ReferralError } from '@referral/sdk'
 import { createClient } from '../client.ts'
@@ -27,7 +27,7 @@ export interface MappedColumn {
   first: string
 }
 
-/** Shows the column of each field, so that the user notices a wrong one before anything is sent. */
+/** Shows each field's column, so that the user notices a wrong one before anything is sent. */
 export function printColumns(run: Run, columns: readonly MappedColumn[]): void {
   if (run.globalOptions.quiet) return
   const style = { ...run.style, format: 'table' as const, fields: undefined, palette: run.reporter.palette }
@@ -40,7 +40,7 @@ export function printColumns(run: Run, columns: readonly MappedColumn[]): void {
   )
 }
 
-/** Writes the failed rows next to the file and names the first of them. @returns the name of the file */
+/** Writes the failed rows next to the file and names the first of them. @returns the file's name */
 export function reportFailedRows(run: Run, csv: Csv, file: string, failed: readonly FailedRow[]): string | null {
   const failedFile = failed.length ? writeFailedRows(csv, file, failed) : null
   const shown = run.dryRun ? failed : failed.slice(0, 5)
@@ -51,35 +51,37 @@ export function reportFailedRows(run: Run, csv: Csv, file: string, failed: reado
   return failedFile
 }
 
-/** What the reports of one import share. */
+/** The data shared by one import's reports. */
 export interface Connection {
   client: ReferralClient
   limiter: RateLimiter
   signal: AbortSignal
 }
 
-/** What an import sends. */
+/** The import's items and how to send them. */
 export interface Sending<Item> {
   /** `order` */
   noun: string
-  /** The items of the plan. */
+  /** The plan's items. */
   items: readonly Item[]
-  /** The rows that cannot be imported, to which those are added that the service rejects. */
+  /** The rows that cannot be imported. Rows that the service rejects are added. */
   failed: FailedRow[]
-  /** Identifies an item by its content, so that another run sends only the rest. Without it, every run sends all items. */
+  /**
+   * Identifies an item by its content, so that another run sends only the rest. If omitted, every run sends all items.
+   */
   hashOf?: (item: Item) => string
   /** Sends an item, or evaluates it in a dry run. @returns why it was rejected */
   send: (item: Item, connection: Connection) => Promise<string | undefined>
-  /** What was sent so far, for an import that ends early. */
+  /** Describes what was sent so far, for an import that ends early. */
   summarize: () => string
-  /** The items that a dry run evaluates. */
+  /** Items that a dry run evaluates. */
   sample: (items: readonly Item[]) => readonly Item[]
-  /** The items that are sent at once. With 1, they are sent in the order of the file. */
+  /** How many items are sent at once. With 1, they are sent in the file's order. */
   parallel: number
   yes?: boolean | undefined
 }
 
-/** Sends the items that no earlier run has sent, or evaluates a sample of them in a dry run. @returns how many are new */
+/** Sends items that no earlier run has sent, or evaluates a sample of them in a dry run. @returns how many are new */
 export async function sendNew<Item extends { row: CsvRow }>(
   run: Run,
   file: string,
@@ -90,7 +92,7 @@ export async function sendNew<Item extends { row: CsvRow }>(
   const selected = run.dryRun ? sample(pending) : pending
   if (selected.length === 0) return pending.length
   if (!run.dryRun) {
-    // Without a terminal no confirmation is needed, because ambiguous files are rejected.
+    // Without a terminal, no confirmation is needed, because ambiguous files are rejected.
     if (isInteractive(run.context)) await confirm(run.context, `Import ${counted(pending.length, noun)}?`, yes)
     journal?.ensureWritable()
   }
@@ -103,13 +105,13 @@ export async function sendNew<Item extends { row: CsvRow }>(
   return pending.length
 }
 
-/** An import that takes longer comes with a hint, because it uses up the requests of its key. */
+/** An import that takes longer shows a hint, because it uses up its key's rate limit. */
 const LONG_MINUTES = 5
 
 interface SendOptions<T> {
   parallel: number
   send: (item: T, connection: Connection) => Promise<void>
-  /** What was sent so far, for an import that ends early. */
+  /** Describes what was sent so far, for an import that ends early. */
   summarize: () => string
 }
 
@@ -120,7 +122,7 @@ export const waitingClient = (run: Run, credential: string): Promise<ReferralCli
     reporter: run.reporter,
   })
 
-/** Sends items within the rate limit and shows the progress. An error of the service ends it. */
+/** Sends items within the rate limit and shows the progress. A service error ends it. */
 async function sendInParallel<T>(
   run: Run,
   items: readonly T[],
@@ -168,13 +170,13 @@ interface ImportOutcome {
   file: string
   failed: readonly FailedRow[]
   counts: object
-  /** What a dry run found; null without one. */
+  /** The dry run's result. Null without a dry run. */
   forecast: object | null
-  /** Said when nothing was sent. */
+  /** The message if nothing was sent. */
   nothingNew: string | undefined
 }
 
-/** Writes the failed rows, and prints the outcome. @returns 8 when a row failed */
+/** Writes the failed rows and prints the outcome. @returns 8 if a row failed */
 export function reportImport(
   run: Run,
   csv: Csv,

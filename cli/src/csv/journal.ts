@@ -19,7 +19,7 @@ export class ImportJournal {
   readonly #known: Set<string>
 
   constructor(csvFile: string, { baseUrl, apiKey = '' }: Pick<Settings, 'baseUrl' | 'apiKey'>) {
-    // The prefix of a key is not secret and differs between shops.
+    // A key's prefix is not secret and differs between shops.
     this.file =
       csvFile === '-' ? undefined : `${csvFile}.${hash(`${baseUrl}\n${apiKey.slice(0, 10)}`).slice(0, 8)}.sent`
     const text = this.file !== undefined && existsSync(this.file) ? readFileSync(this.file, 'utf8') : ''
@@ -27,7 +27,7 @@ export class ImportJournal {
     this.#known = new Set(text.split('\n').filter((line) => line.length === 64))
   }
 
-  /** Leaves out what earlier runs have sent. */
+  /** Excludes what earlier runs have sent. */
   selectNew<T>(all: readonly T[], hashOf: (row: T) => string, reporter: Reporter): T[] {
     const rest = all.filter((row) => !this.#known.has(hashOf(row)))
     if (rest.length < all.length)

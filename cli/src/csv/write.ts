@@ -8,7 +8,7 @@ export interface ExactNumber {
 /** A cell. Numbers are written unchanged; text is sanitized. */
 export type Cell = string | number | boolean | ExactNumber | null | undefined
 
-// Spreadsheets treat text with such a prefix as a formula, and normalize full-width characters.
+// Spreadsheets treat text with one of these prefixes as a formula, and normalize full-width characters.
 const FORMULA = /^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20]/u
 // Those that separate cells at semicolons also evaluate what follows one, and some split quoted cells at a line break.
 const LATER_FORMULA = /([;\n])(?=[^\S\n]*[=+\-@|\uff1d\uff0b\uff0d\uff20])/gu
@@ -18,7 +18,7 @@ export const isFormula = (text: string): boolean => FORMULA.test(text)
 
 const quote = (text: string) => (/[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** Formats a cell according to RFC 4180. Formulas in a text are prefixed with an apostrophe. */
+/** Formats an RFC 4180 cell. Text that looks like a formula gets an apostrophe as prefix. */
 export function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return ''
   if (typeof cell === 'object') return cell.decimal

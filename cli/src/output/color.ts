@@ -34,7 +34,7 @@ export function paletteFor(env: Environment, { isTerminal, plain }: { isTerminal
 }
 
 type Status = 'AffiliateStatus' | 'CommissionStatus' | 'ProgramStatus' | 'PayoutBatchStatus'
-/** The statuses of the contract, of API keys and of `doctor` checks. */
+/** Statuses from the contract, of API keys, and of `doctor` checks. */
 type KnownStatus = (typeof enums)[Status][number] | 'active' | 'revoked' | 'ok' | 'failed' | 'warning'
 
 const SUCCESS: KnownStatus[] = ['APPROVED', 'ACTIVE', 'ACCEPTED', 'PAYABLE', 'PAID', 'PUBLISH', 'active', 'ok']

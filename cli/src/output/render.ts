@@ -44,12 +44,12 @@ export function flatten(row: Row, prefix = '', expandLists = false): Record<stri
   return flat
 }
 
-/** A table column: a field, and how it is displayed when that differs from its value. */
+/** A table column: a field, and how to display it if that differs from its value. */
 export type Column<T> = string | { field: string; title?: string; format?: (row: T) => string }
 
 export interface OutputStyle {
   format: 'table' | 'plain' | 'json' | 'ndjson' | 'csv'
-  /** The fields of `--json=a,b`. */
+  /** The fields in `--json=a,b`. */
   fields: readonly string[] | undefined
   palette: Palette
   isTerminal: boolean

@@ -3,10 +3,10 @@ import { usageError } from '../errors.ts'
 import { paletteFor } from './color.ts'
 import type { OutputStyle } from './render.ts'
 
-/** The options that every command accepts. */
+/** Options that every command accepts. */
 export interface GlobalOptions {
   profile?: string
-  /** Comma-separated fields; '' for all. */
+  /** Comma-separated fields, or '' for all. */
   json?: string
   output?: 'table' | 'json' | 'ndjson' | 'csv'
   plain?: boolean

@@ -7,7 +7,7 @@ export const sanitizeText = (text: string): string => text.replace(/[\t\r\n]+/g,
 /** Serializes to JSON with control characters escaped, so that it is lossless and safe to print on a terminal. */
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, undefined, indent).replace(CONTROL_CHARACTERS, (character) =>
-    // A line break here is part of the indentation: those in strings are already escaped.
+    // A line break here is part of the indentation, because line breaks in strings are already escaped.
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 

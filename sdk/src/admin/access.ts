@@ -8,10 +8,10 @@ import type { Query, RequestBody } from '../types.ts'
 
 type Schemas = components['schemas']
 
-/** The user of the owner token. */
+/** The owner token's user. */
 export const session = (core: Core) => ({
   /**
-   * Returns the user and the shop of the token.
+   * Returns the user and the token's shop.
    *
    * @param options Options of this call.
    * @throws {UnauthorizedError} when the token is unknown or has expired.
@@ -52,9 +52,9 @@ export const keys = (core: Core) => ({
     startCall(core, { options, body, send: (init) => core.api.POST('/admin/v1/keys', init), pick: pickData }),
 
   /**
-   * Replaces the secret of a key. The old secret stops working immediately, or after `overlapSeconds`.
+   * Replaces a key's secret. The old secret stops working immediately, or after `overlapSeconds`.
    *
-   * @param id The id of the key.
+   * @param id The key's ID.
    * @param body For how long both secrets are valid, at most a week.
    * @param options Options of this call.
    * @throws {NotFoundError} `key_not_found`.
@@ -78,7 +78,7 @@ export const keys = (core: Core) => ({
   /**
    * Revokes a key. Its secrets stop working immediately.
    *
-   * @param id The id of the key.
+   * @param id The key's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `key_not_found`.
    * @throws {ConflictError} `key_already_revoked`.
@@ -95,7 +95,7 @@ export const keys = (core: Core) => ({
     }),
 })
 
-/** The settings of the shop. */
+/** The shop's settings. */
 export const settings = (core: Core) => ({
   /**
    * Returns the settings.
@@ -124,7 +124,7 @@ export const settings = (core: Core) => ({
     startUpdate(core, { options, body, send: (init) => core.api.PATCH('/admin/v1/settings', init), pick: pickData }),
 })
 
-/** The audit log of the shop, a chain of hashes. */
+/** The shop's audit log, a chain of hashes. */
 export const audit = (core: Core) => ({
   /**
    * Lists the audit log, newest first.
@@ -181,8 +181,8 @@ export const privacy = (core: Core) => ({
     }),
 
   /**
-   * Erases a person, which cannot be undone: addresses, ids and texts are replaced by pseudonyms, amounts stay. Returns
-   * within 20 seconds; while the status is `RUNNING`, ask for the erasure by its id.
+   * Erases a person, which cannot be undone: addresses, IDs and texts are replaced by pseudonyms, amounts stay. Returns
+   * within 20 seconds; while the status is `RUNNING`, ask for the erasure by its ID.
    *
    * @param body An address of the person.
    * @param options Options of this call.
@@ -202,7 +202,7 @@ export const privacy = (core: Core) => ({
   /**
    * Returns an erasure.
    *
-   * @param id The id of the erasure.
+   * @param id The ID of the erasure.
    * @param options Options of this call.
    * @throws {NotFoundError} `erasure_not_found`.
    *

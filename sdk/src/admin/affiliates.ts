@@ -41,7 +41,7 @@ export const aliases = (core: Core) => ({
   /**
    * Deletes an alias. Recorded orders do not change.
    *
-   * @param id The id of the alias.
+   * @param id The alias's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `alias_not_found`.
    *
@@ -63,7 +63,7 @@ export const affiliates = (core: Core) => ({
   /**
    * Restores an archived affiliate, with the status from before.
    *
-   * @param id The id of the affiliate.
+   * @param id The affiliate's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    * @throws {ConflictError} Another affiliate has the email by now.
@@ -84,7 +84,7 @@ export const affiliateTokens = (core: Core) => ({
   /**
    * Creates a token. It is returned once.
    *
-   * @param affiliateId The id of the affiliate.
+   * @param affiliateId The affiliate's ID.
    * @param body How long the token is valid.
    * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
@@ -108,7 +108,7 @@ export const affiliateTokens = (core: Core) => ({
   /**
    * Ends all tokens of an affiliate, and the links to its own page.
    *
-   * @param affiliateId The id of the affiliate.
+   * @param affiliateId The affiliate's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    *

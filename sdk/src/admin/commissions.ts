@@ -11,7 +11,7 @@ export const commissions = (core: Core) => ({
   /**
    * Approves a pending commission. It becomes eligible for the next payout batch.
    *
-   * @param id The id of the commission.
+   * @param id The commission's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
@@ -30,7 +30,7 @@ export const commissions = (core: Core) => ({
   /**
    * Rejects a commission that is in no batch. It can be reopened.
    *
-   * @param id The id of the commission.
+   * @param id The commission's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
@@ -49,7 +49,7 @@ export const commissions = (core: Core) => ({
   /**
    * Cancels an unpaid commission, permanently, and removes it from its batch.
    *
-   * @param id The id of the commission.
+   * @param id The commission's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
@@ -66,9 +66,9 @@ export const commissions = (core: Core) => ({
     }),
 
   /**
-   * Reverses a paid commission. Its amount is deducted from the next payout of the affiliate.
+   * Reverses a paid commission. Its amount is deducted from the affiliate's next payout.
    *
-   * @param id The id of the commission.
+   * @param id The commission's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
@@ -87,7 +87,7 @@ export const commissions = (core: Core) => ({
   /**
    * Decides a rejected commission again, with the current statuses of its affiliates. It becomes pending.
    *
-   * @param id The id of the commission.
+   * @param id The commission's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed`, or `commission_still_restricted`.
@@ -103,9 +103,9 @@ export const commissions = (core: Core) => ({
     }),
 
   /**
-   * Refunds an order, wholly or in part. The same refund id again changes nothing.
+   * Refunds an order, wholly or in part. The same refund ID again changes nothing.
    *
-   * @param id The id of the commission.
+   * @param id The commission's ID.
    * @param body `amountCents` is goods net of discount, without shipping and tax. Defaults to everything that is left.
    * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
@@ -142,12 +142,12 @@ export const commissions = (core: Core) => ({
     }),
 })
 
-/** The batches of a shop, as its owner manages them. */
+/** A shop's batches, as its owner manages them. */
 export const payouts = (core: Core) => ({
   /**
    * Cancels an unpaid batch. Its commissions become eligible for another batch.
    *
-   * @param id The id of the batch.
+   * @param id The batch's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `payout_not_found`.
    * @throws {ConflictError} `payout_not_cancelable`.
@@ -163,9 +163,9 @@ export const payouts = (core: Core) => ({
     }),
 
   /**
-   * Lists the payments of a batch, one for each affiliate with an amount to pay, and their sums by state.
+   * Lists a batch's payments, one for each affiliate with an amount to pay, and their sums by state.
    *
-   * @param id The id of the batch.
+   * @param id The batch's ID.
    * @param query A state, and the page.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `payout_not_found`.
@@ -182,9 +182,9 @@ export const payouts = (core: Core) => ({
     }),
 
   /**
-   * Returns the statement of an affiliate for a month of the shop.
+   * Returns an affiliate's statement for a month of the shop.
    *
-   * @param affiliateId The id of the affiliate.
+   * @param affiliateId The affiliate's ID.
    * @param month Such as `2026-10`.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `affiliate_not_found`.
@@ -206,7 +206,7 @@ export const payouts = (core: Core) => ({
   /**
    * Returns a statement as CSV, or as a page for printing.
    *
-   * @param affiliateId The id of the affiliate.
+   * @param affiliateId The affiliate's ID.
    * @param query The month, such as `2026-10`, and the format.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `affiliate_not_found`.
@@ -252,7 +252,7 @@ export const orders = (core: Core) => ({
   /**
    * Explains the decision about an order: each piece of evidence, the restriction, and the calculation.
    *
-   * @param externalOrderId The id that the order was reported with.
+   * @param externalOrderId The ID that the order was reported with.
    * @param options Options of this call.
    * @throws {NotFoundError} `order_not_found` when the order was not reported.
    *

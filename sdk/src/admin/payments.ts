@@ -12,7 +12,7 @@ export const payees = (core: Core) => ({
   /**
    * Returns the payee details of an affiliate, with a masked account.
    *
-   * @param affiliateId The id of the affiliate.
+   * @param affiliateId The affiliate's ID.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `affiliate_not_found` or `payee_not_found`.
    *
@@ -31,7 +31,7 @@ export const payees = (core: Core) => ({
   /**
    * Sets how an affiliate is paid, replacing the current details.
    *
-   * @param affiliateId The id of the affiliate.
+   * @param affiliateId The affiliate's ID.
    * @param body The method and its details.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {BadRequestError} `payee_invalid` when the IBAN or the BIC is invalid.
@@ -50,9 +50,9 @@ export const payees = (core: Core) => ({
     }),
 
   /**
-   * Deletes the payee details of an affiliate.
+   * Deletes an affiliate's payee details.
    *
-   * @param affiliateId The id of the affiliate.
+   * @param affiliateId The affiliate's ID.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `payee_not_found`.
    *
@@ -73,14 +73,14 @@ export const payees = (core: Core) => ({
 /** Payment files, and what became of their payments. */
 export const payoutFiles = (core: Core) => ({
   /**
-   * Sends the ready lines of a batch in a payment file. The same id again returns the same file.
+   * Sends a batch's ready lines in a payment file. The same ID again returns the same file.
    *
-   * @param id Your id of the file.
+   * @param id Your ID of the file.
    * @param body The batch and the format.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {BadRequestError} `payee_invalid` when the debtor's IBAN or BIC is invalid.
    * @throws {NotFoundError} `payout_not_found`.
-   * @throws {ConflictError} `payout_nothing_to_send`, or `payout_file_exists` for another file with this id.
+   * @throws {ConflictError} `payout_nothing_to_send`, or `payout_file_exists` for another file with this ID.
    *
    * @example
    * await admin.payees.set(affiliateId, { method: 'PAYPAL', email: 'noor@example.com' })
@@ -97,7 +97,7 @@ export const payoutFiles = (core: Core) => ({
   /**
    * Discards a file that was never uploaded: its lines are ready again. Repeating it changes nothing.
    *
-   * @param id The id of the file.
+   * @param id The file's ID.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `payout_file_not_found`.
    * @throws {ConflictError} `payout_file_not_discardable` when a payment was reconciled or an order refunded, and `payout_already_paid`.
@@ -117,7 +117,7 @@ export const payoutFiles = (core: Core) => ({
   /**
    * Lists the payments to write to a file, with the payee details.
    *
-   * @param id The id of the file.
+   * @param id The file's ID.
    * @param query The position and the number of lines.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `payout_file_not_found`.
@@ -140,9 +140,9 @@ export const payoutFiles = (core: Core) => ({
     }),
 
   /**
-   * Lists the payment files of a batch, newest first.
+   * Lists a batch's payment files, newest first.
    *
-   * @param batchId The id of the batch.
+   * @param batchId The batch's ID.
    * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `payout_not_found`.
    *

@@ -40,7 +40,7 @@ export const connections = (core: Core) => ({
   /**
    * Deletes a connection. Recorded orders do not change.
    *
-   * @param id The id of the connection.
+   * @param id The connection's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `connection_not_found`.
    *
@@ -87,9 +87,9 @@ export const productRules = (core: Core) => ({
     startCall(core, { options, body, send: (init) => core.api.POST('/admin/v1/product-rules', init), pick: pickData }),
 
   /**
-   * Deletes a product rule. Later orders use the rate of the program.
+   * Deletes a product rule. Later orders use the program's rate.
    *
-   * @param id The id of the rule.
+   * @param id The rule's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `product_rule_not_found`.
    *
@@ -121,9 +121,9 @@ export const geoRules = (core: Core) => ({
     listCall(core, { options, query, send: (init) => core.api.GET('/admin/v1/geo-rules', init), pick: pickPage }),
 
   /**
-   * Sets the geo rule of a program, and replaces its current one.
+   * Sets a program's geo rule, and replaces its current one.
    *
-   * @param programId The id of the program.
+   * @param programId The program's ID.
    * @param body The places. An omitted list does not restrict.
    * @param options Options of this call.
    * @throws {NotFoundError} `program_not_found`.
@@ -141,9 +141,9 @@ export const geoRules = (core: Core) => ({
     }),
 
   /**
-   * Deletes the geo rule of a program. Later orders earn regardless of their shipping address.
+   * Deletes a program's geo rule. Later orders earn regardless of their shipping address.
    *
-   * @param programId The id of the program.
+   * @param programId The program's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `geo_rule_not_found`.
    *

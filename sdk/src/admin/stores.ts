@@ -23,7 +23,7 @@ export const stores = (core: Core) => ({
    * Records a paid order of the store. The same order again changes nothing.
    *
    * @param order The order as the store reports it.
-   * @param options The shop, the secret that signs, and the options of a call.
+   * @param options The shop, the secret that signs, and a call's options.
    * @throws {UnauthorizedError} when the secret or the domain is not that of the shop.
    *
    * @example
@@ -43,7 +43,7 @@ export const stores = (core: Core) => ({
    * Cancels an order of the store, before or after it was recorded.
    *
    * @param order The order as the store reports it.
-   * @param options The shop, the secret that signs, and the options of a call.
+   * @param options The shop, the secret that signs, and a call's options.
    * @throws {UnauthorizedError} when the secret or the domain is not that of the shop.
    *
    * @example
@@ -62,7 +62,7 @@ export const stores = (core: Core) => ({
    * Refunds an order of the store, before or after it was recorded. The same refund again changes nothing.
    *
    * @param refund The refund as the store reports it.
-   * @param options The shop, the secret that signs, and the options of a call.
+   * @param options The shop, the secret that signs, and a call's options.
    * @throws {UnauthorizedError} when the secret or the domain is not that of the shop.
    * @throws {ConflictError} `store_refund_limit_reached`.
    *

@@ -10,7 +10,7 @@ type Schemas = components['schemas']
 /** Test shops, with their own data, keys, and clock. */
 export const testShops = (core: Core) => ({
   /**
-   * Lists the test shops of the shop.
+   * Lists the shop's test shops.
    *
    * @param options Options of this call.
    * @throws {ForbiddenError} for users who are not owners.
@@ -36,9 +36,9 @@ export const testShops = (core: Core) => ({
     startCall(core, { options, body, send: (init) => core.api.POST('/admin/v1/test-shops', init), pick: pickData }),
 
   /**
-   * Advances the clock of a test shop.
+   * Advances a test shop's clock.
    *
-   * @param id The id of the test shop.
+   * @param id The test shop's ID.
    * @param body By how many seconds, or to which instant.
    * @param options Options of this call.
    * @throws {NotFoundError} `test_shop_not_found`.
@@ -57,7 +57,7 @@ export const testShops = (core: Core) => ({
   /**
    * Deletes a test shop with its data and credentials.
    *
-   * @param id The id of the test shop.
+   * @param id The test shop's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `test_shop_not_found`.
    *

@@ -10,10 +10,10 @@ type Schemas = components['schemas']
 /** Subscriptions to webhook events. */
 export const webhooks = (core: Core) => ({
   /**
-   * Updates the given fields of a subscription. After a change of the secret, deliveries are signed with both for 24
+   * Updates a subscription's given fields. After a change of the secret, deliveries are signed with both for 24
    * hours.
    *
-   * @param id The id of the subscription.
+   * @param id The subscription's ID.
    * @param body The fields to change. `status: 'enabled'` enables a disabled subscription.
    * @param options Options of this call.
    * @throws {BadRequestError} `webhook_url_refused` when `url` is not a public HTTPS address.
@@ -38,7 +38,7 @@ export const webhooks = (core: Core) => ({
    * Sends up to 500 deliveries of a period again, by default those that failed. Repeat the call while `remaining` is
    * above 0.
    *
-   * @param id The id of the subscription.
+   * @param id The subscription's ID.
    * @param body The period, the status and the event. `dryRun` only counts.
    * @param options Options of this call.
    * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
@@ -80,7 +80,7 @@ export const deliveries = (core: Core) => ({
    * Sends a finished delivery again, with the same bytes and `webhook-id`. It is not sent again when its outcome is
    * unknown.
    *
-   * @param id The id of the delivery.
+   * @param id The delivery's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `delivery_not_found`, or `webhook_not_found` when its subscription was deleted.
    * @throws {ConflictError} `delivery_not_finished` or `webhook_disabled`.

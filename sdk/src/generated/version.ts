@@ -1,4 +1,4 @@
 // Generated from package.json by `pnpm run generate`. Do not edit.
 
-/** The version of this package. */
+/** This package's version. */
 export const version = '0.1.0'

@@ -28,7 +28,7 @@ export const affiliates = (core: Core) => ({
   /**
    * Lists affiliates, newest first, without archived ones. `q` searches names and email addresses.
    *
-   * @param query Filters and the page. `after` continues after an id.
+   * @param query Filters and the page. `after` continues after an ID.
    * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
@@ -46,7 +46,7 @@ export const affiliates = (core: Core) => ({
   /**
    * Returns an affiliate. Archived affiliates are not found.
    *
-   * @param id The id of the affiliate.
+   * @param id The affiliate's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    *
@@ -65,7 +65,7 @@ export const affiliates = (core: Core) => ({
    * Creates an affiliate with a slug and a discount code. Its status is `PENDING`, or `APPROVED` when its program approves
    * affiliates automatically.
    *
-   * @param body `email`, and `name` or `firstName`. `campaignId` is the id of its program.
+   * @param body `email`, and `name` or `firstName`. `campaignId` is the ID of its program.
    * @param options Options of this call, such as `idempotencyKey`.
    * @throws {NotFoundError} `program_not_found` when `campaignId` is not a program of your shop.
    * @throws {ConflictError} `email_taken` when another affiliate uses the email address.
@@ -79,7 +79,7 @@ export const affiliates = (core: Core) => ({
   /**
    * Updates the given fields; `null` clears an optional one. A change of `status` sends webhooks.
    *
-   * @param id The id of the affiliate.
+   * @param id The affiliate's ID.
    * @param body The fields to change.
    * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found` or `program_not_found`.
@@ -100,7 +100,7 @@ export const affiliates = (core: Core) => ({
   /**
    * Returns what an affiliate has earned and was not paid yet, by currency.
    *
-   * @param id The id of the affiliate. A client with an `affiliateToken` can omit it.
+   * @param id The affiliate's ID. A client with an `affiliateToken` can omit it.
    * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    *
@@ -137,7 +137,7 @@ export const affiliates = (core: Core) => ({
   /**
    * Archives an affiliate: it disappears from lists and stops earning commissions. Its data is kept.
    *
-   * @param id The id of the affiliate.
+   * @param id The affiliate's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    *

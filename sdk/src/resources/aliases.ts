@@ -48,7 +48,7 @@ export const aliases = (core: Core) => ({
   /**
    * Deletes an alias. Recorded orders do not change.
    *
-   * @param id The id of the alias.
+   * @param id The alias's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `alias_not_found`.
    *

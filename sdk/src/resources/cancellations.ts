@@ -18,7 +18,7 @@ export const cancellations = (core: Core) => ({
    * Reports that an order was canceled, before or after the order. Repeating it changes nothing. The idempotency key is a
    * hash of the cancellation's content.
    *
-   * @param cancellation The id of the order.
+   * @param cancellation The order's ID.
    * @param options The options of a write, and `dryRun`.
    * @throws {BadRequestError} `invalid_body`.
    * @throws {UnknownOutcomeError} when every response was lost. Call its `reconcile()`.

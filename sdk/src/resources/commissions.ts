@@ -17,7 +17,7 @@ export const commissions = (core: Core) => ({
   /**
    * Lists commissions, newest `happenedAt` first. `from` and `to` are inclusive.
    *
-   * @param query Filters and the page. `after` continues after an id.
+   * @param query Filters and the page. `after` continues after an ID.
    * @param options Options of this call.
    * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
    *
@@ -35,7 +35,7 @@ export const commissions = (core: Core) => ({
   /**
    * Returns a commission.
    *
-   * @param id The id of the commission.
+   * @param id The commission's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    *

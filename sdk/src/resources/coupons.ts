@@ -19,7 +19,7 @@ export const coupons = (core: Core) => ({
   /**
    * Lists coupons. `code` matches any part of a code, case-insensitively.
    *
-   * @param query Filters and the page. `after` continues after the id of an affiliate.
+   * @param query Filters and the page. `after` continues after an affiliate's ID.
    * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *

@@ -7,7 +7,7 @@ import { headerOf } from '../retry.ts'
 
 const path = '/api/v1/customers'
 
-/** Only the customer of a dry run has none. */
+/** Only a dry run's customer has none. */
 const hasId = <T extends { id: string | null }>(customer: T): customer is T & { id: string } => customer.id !== null
 
 /**
@@ -64,7 +64,7 @@ export const customers = (core: Core) => ({
   /**
    * Unbinds a customer from its affiliate. Recorded commissions stay.
    *
-   * @param id The id of the customer (`cus_…`).
+   * @param id The customer's ID (`cus_…`).
    * @param options Options of this call.
    * @throws {NotFoundError} `customer_not_found`.
    *

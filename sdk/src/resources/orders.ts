@@ -39,7 +39,7 @@ export const orders = (core: Core) => ({
   /**
    * Returns an order.
    *
-   * @param externalOrderId Your id, the stored id (`api:1001`), or the name of the order in the store (`#1001`).
+   * @param externalOrderId Your ID, the stored ID (`api:1001`), or the order's name in the store (`#1001`).
    * @param options Options of this call.
    * @throws {NotFoundError} `order_not_found` when it was never reported.
    * @throws {ConflictError} `order_ambiguous` when several orders match.

@@ -50,7 +50,7 @@ export const payouts = (core: Core) => {
     /**
      * Lists payout batches, newest first. `include: 'lines'` adds one line per affiliate.
      *
-     * @param query Filters and the page. `after` continues after an id.
+     * @param query Filters and the page. `after` continues after an ID.
      * @param options Options of this call.
      * @throws {BadRequestError} `invalid_parameter`.
      *
@@ -62,7 +62,7 @@ export const payouts = (core: Core) => {
     /**
      * Returns a batch.
      *
-     * @param id The id of the batch.
+     * @param id The batch's ID.
      * @param options The options of a call, and `include`.
      * @throws {NotFoundError} `payout_not_found`.
      *
@@ -139,7 +139,7 @@ export const payouts = (core: Core) => {
     /**
      * Marks a batch and its commissions as `PAID`. This cannot be undone.
      *
-     * @param id The id of the batch.
+     * @param id The batch's ID.
      * @param options The options of a call, and `expectedTotalCents`.
      * @throws {NotFoundError} `payout_not_found`.
      * @throws {ConflictError} `payout_already_paid`, `payout_not_payable` or `payout_total_mismatch`.

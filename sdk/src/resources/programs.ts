@@ -19,7 +19,7 @@ export const programs = (core: Core) => ({
   /**
    * Lists programs, newest first, each with its `affiliateCount`.
    *
-   * @param query Filters and the page. `after` continues after an id.
+   * @param query Filters and the page. `after` continues after an ID.
    * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
@@ -37,7 +37,7 @@ export const programs = (core: Core) => ({
   /**
    * Returns a program.
    *
-   * @param id The id of the program.
+   * @param id The program's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `program_not_found`.
    *
@@ -68,7 +68,7 @@ export const programs = (core: Core) => ({
   /**
    * Updates the given fields. Commissions that are already recorded keep their rate.
    *
-   * @param id The id of the program.
+   * @param id The program's ID.
    * @param body The fields to change.
    * @param options Options of this call.
    * @throws {BadRequestError} `commission_percent_required` when the new type needs another `commissionPercent`.
@@ -88,9 +88,9 @@ export const programs = (core: Core) => ({
     }),
 
   /**
-   * Returns the terms of a program: its rules, how long commissions are held, and both in one sentence.
+   * Returns a program's terms: its rules, how long commissions are held, and both in one sentence.
    *
-   * @param id The id of the program.
+   * @param id The program's ID.
    * @param query An earlier `version`.
    * @param options Options of this call.
    * @throws {NotFoundError} `program_not_found`, or `program_terms_not_found` for a version that does not exist.
@@ -109,7 +109,7 @@ export const programs = (core: Core) => ({
   /**
    * Makes the next version of the terms of a program, for later orders. The same terms again change nothing.
    *
-   * @param id The id of the program.
+   * @param id The program's ID.
    * @param body The rules, the days of the hold, and the `version` that is replaced.
    * @param options Options of this call.
    * @throws {BadRequestError} `commission_percent_invalid` when a rate is out of range for the program's type.

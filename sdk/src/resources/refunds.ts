@@ -17,7 +17,7 @@ const path = '/api/v1/refunds'
  */
 export const refunds = (core: Core) => ({
   /**
-   * Reports refunded goods of an order, before or after the order. The same refund id again changes nothing. The idempotency
+   * Reports refunded goods of an order, before or after the order. The same refund ID again changes nothing. The idempotency
    * key is a hash of the refund's content.
    *
    * @param refund `amountCents` is goods net of discount, without shipping and tax, in the order's currency.
@@ -46,7 +46,7 @@ export const refunds = (core: Core) => ({
    * Cancels a refund that did not last, such as one that failed or a dispute that was won, before or after its report. The
    * commission becomes what it would be without it. Repeating it changes nothing.
    *
-   * @param refund The ids of the order and of the refund.
+   * @param refund The IDs of the order and of the refund.
    * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    * @throws {ConflictError} `store_refund_limit_reached`.

@@ -4,7 +4,7 @@ import type { Shop } from '../models.ts'
 import type { CallOptions } from '../options.ts'
 
 /**
- * The shop of the API key.
+ * The API key's shop.
  *
  * @param core What `createCore` returns.
  *

@@ -60,7 +60,7 @@ export const webhooks = (core: Core) => ({
   /**
    * Deletes a subscription.
    *
-   * @param id The id of the subscription.
+   * @param id The subscription's ID.
    * @param options Options of this call.
    * @throws {NotFoundError} `webhook_not_found`.
    *
@@ -96,11 +96,11 @@ export const webhooks = (core: Core) => ({
     }),
 
   /**
-   * Lists the events of the shop, oldest first, for callers that poll. Send `next` as `after` to continue.
+   * Lists the shop's events, oldest first, for callers that poll. Send `next` as `after` to continue.
    *
    * @param query `extendedEvents: '1'` also lists extended events.
    * @param options Options of this call.
-   * @throws {BadRequestError} `invalid_parameter` when `after` is not an id of an event.
+   * @throws {BadRequestError} `invalid_parameter` when `after` is not an ID of an event.
    *
    * @example
    * const { data, next, hasMore } = await client.webhooks.events({ after: cursor })

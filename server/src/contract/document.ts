@@ -17,7 +17,7 @@ export interface Schema {
   maxLength?: number
   minItems?: number
   maxItems?: number
-  /** Items of an array after this many are ignored. */
+  /** Array items beyond this number are ignored. */
   'x-ignored-after'?: number
   items?: Schema
   propertyNames?: Schema
@@ -30,7 +30,7 @@ export interface Schema {
   'x-must'?: string
   /** The error code of an invalid value, if not the general one. */
   'x-error-code'?: ErrorCode
-  /** The message when none of several alternative fields was sent. */
+  /** The message if none of several alternative fields was sent. */
   'x-message'?: string
 }
 
@@ -41,7 +41,7 @@ export interface Parameter {
   required?: boolean
   description?: string
   schema: Schema
-  /** Accepted with any value, and ignored. */
+  /** Accepted with any value and ignored. */
   'x-ignored'?: true
 }
 
@@ -58,16 +58,16 @@ export interface OperationObject {
   }
   responses: Record<string, ResponseObject>
   deprecated?: boolean
-  /** Of a deprecated operation: the date of its deprecation and of its removal, at least 180 days later. */
+  /** When the operation was deprecated, and when it will be removed, at least 180 days later. */
   'x-deprecated-since'?: string
   'x-sunset'?: string
   /** The audit record that a read writes. */
   'x-audit'?: string
   /** The limit that attempts count towards. */
   'x-throttle'?: 'sign-in'
-  /** What serves the pages of a shop, without a credential: a script, a link to follow, or a report of a page. */
+  /** For operations that serve a shop's pages without a credential: a script, a link to follow, or a page's report. */
   'x-site'?: 'script' | 'link' | 'report'
-  /** A lower body limit than the general one. */
+  /** A body limit below the general one. */
   'x-max-body-bytes'?: number
 }
 
@@ -96,7 +96,7 @@ export function readContract(file: 'openapi.yaml' | 'referral.arazzo.yaml'): str
   return text
 }
 
-/** The document as `generate` converts it to JSON, which is parsed thirty times as fast as YAML at each start. */
+/** The document converted to JSON by `generate`. Each start parses it thirty times as fast as the YAML. */
 export const document: Document = JSON.parse(readFileSync(new URL('./document.json', import.meta.url), 'utf8'))
 
 /** Follows a local `$ref`. */

@@ -20,11 +20,13 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined
   /** Machine-readable details, as documented headers. */
   readonly headers: Record<string, string>
-  /** What is wrong, without what a caller of the API sends instead. Set where the message contains both. */
+  /** The problem without the remedy, if the message contains both. */
   readonly problem: string | undefined
-  /** The property or parameter that is wrong, as the API names it: `debtor.iban`. */
+  /** The invalid property or parameter as the API names it: `debtor.iban`. */
   readonly field: string | undefined
-  /** What is wrong with the field, without its name: `must not be in the past.` A page puts its own label in front. */
+  /**
+   * The rule that the field breaks, without its name: `must not be in the past.` Pages put their own label in front.
+   */
   readonly rule: string | undefined
 
   constructor(status: ErrorStatus, code: ErrorCode, message: string, options: ErrorOptions = {}) {
@@ -41,7 +43,7 @@ export class ApiError extends Error {
 
 export const invalid = (code: ErrorCode, message: string) => new ApiError(400, code, message)
 
-/** 400 for a field of which a rule says what is wrong: `must not be in the past.` */
+/** 400 for a field that breaks a rule: `must not be in the past.` */
 export const invalidField = (code: ErrorCode, field: string, rule: string) =>
   new ApiError(400, code, `${field} ${rule}`, { field, rule })
 export const invalidBody = (message: string) => invalid('invalid_body', message)
@@ -50,11 +52,11 @@ export const invalidBody = (message: string) => invalid('invalid_body', message)
 export const unstorableText = () => invalidBody('Text must not contain the character U+0000 or a lone surrogate.')
 export const forbidden = (code: ErrorCode, message: string) => new ApiError(403, code, message)
 export const notFound = (code: ErrorCode, message: string) => new ApiError(404, code, message)
-/** @param field what the conflict is about, if a caller can change it */
+/** @param field the conflicting field, if a caller can change it */
 export const conflict = (code: ErrorCode, message: string, field?: string) =>
   new ApiError(409, code, message, field === undefined ? {} : { field })
 
-/** A message of two sentences: what is wrong, and what a caller of the API does about it. Pages have their own remedy. */
+/** Two sentences: what is wrong, and what an API caller can do. Pages have their own remedy. */
 export const conflictWithRemedy = (
   code: ErrorCode,
   { problem, remedy, ...options }: ErrorOptions & { problem: string; remedy: string },
@@ -67,14 +69,14 @@ export const concurrentChange = (cause?: unknown) =>
     cause,
   })
 
-/** The commissions of a large batch move. `mutate` repeats a change that meets this for some seconds. */
+/** A large batch's commissions are being moved. `mutate` retries such a change for some seconds. */
 export const payoutProcessing = () =>
   conflictWithRemedy('payout_processing', {
     problem: 'The commissions of this payout batch are being changed.',
     remedy: 'Retry when the batch is no longer PROCESSING.',
   })
 
-/** The sums of a report exceed the largest exact integer, so rounding would lose cents. */
+/** A report's totals exceed the largest exact integer, so rounding would lose cents. */
 export const totalTooLarge = (remedy = 'Choose a shorter period.') =>
   conflict(
     'total_too_large',

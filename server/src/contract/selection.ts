@@ -8,9 +8,9 @@ export interface Selection {
   byName?: Map<string, Selection>
   /** The selection of properties with any other name. */
   others?: Selection
-  /** The names without letter case, `_` and `-`, to find the documented name of a misspelled one. */
+  /** Names folded to lower case without `_` and `-`, to find the documented name for a misspelled one. */
   bySpelling?: Map<string, string>
-  /** No other property is allowed. */
+  /** Whether other properties are rejected. */
   isClosed?: boolean
   items?: Selection
   maxItems: number
@@ -44,13 +44,13 @@ function selectionOfNames(byName: Map<string, Selection>): Pick<Selection, 'byNa
 
 const spelling = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '')
 
-/** The documented name that an unknown one is a misspelling of: by letter case, `_` and `-`, or by one character. */
+/** The documented name that an unknown one misspells: it differs in letter case, `_` and `-`, or one character. */
 export function documentedName({ byName, bySpelling }: Selection, name: string): string | undefined {
   const exact = bySpelling?.get(spelling(name))
   return exact ?? [...(byName?.keys() ?? [])].find((documented) => isOneCharacterApart(name, documented))
 }
 
-/** Whether one character was added, left out or replaced. */
+/** Whether one character was added, omitted, or replaced. */
 function isOneCharacterApart(name: string, other: string): boolean {
   const [short, long] = name.length <= other.length ? [name, other] : [other, name]
   if (long.length - short.length > 1) return false

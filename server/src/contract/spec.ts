@@ -12,11 +12,11 @@ type WebhookId = `on${Capitalize<string>}`
 
 type Defined<T> = Exclude<T, undefined>
 type Parameters<Id extends OperationId> = Documented[Id]['parameters']
-/** `page` and `limit` always have a value, because the document defines defaults. */
+/** `page` and `limit` always have values, because the document defines defaults. */
 type WithPageDefaults<Q> = Q &
   (Q extends { page?: number } ? { page: number } : unknown) &
   (Q extends { limit?: number } ? { limit: number } : unknown)
-/** Text of several types, such as a file in the format that the caller chose, is sent as it is. */
+/** Text with several possible types, such as a file in the caller's format, is sent unchanged. */
 type Content<R> = R extends { content: { 'text/csv': unknown } | { 'text/javascript': unknown } }
   ? string | ReadableStream
   : R extends { content: { 'application/json': infer B } }
@@ -47,10 +47,10 @@ export interface Input<Id extends OperationId> {
 /** `2XX` means 200 when an operation documents its other successes by status. */
 type StatusOf<Key> = Key extends '2XX' ? 200 : Key
 
-/** The JSON text of a body that a report has rendered, because serializing it would delay other requests. */
+/** A body that a report already rendered as JSON, because serializing it here would delay other requests. */
 export type JsonText<Body> = string & { readonly body?: Body }
 
-/** One of the operation's statuses that are not errors, with its body. */
+/** One of the operation's success statuses, with its body. */
 export type Reply<Id extends OperationId> = {
   [S in keyof Documented[Id]['responses'] as `${S & (string | number)}` extends `${2 | 3}${string}` ? S : never]: {
     status: StatusOf<S>
@@ -64,7 +64,7 @@ export type Reply<Id extends OperationId> = {
 /** The first security scheme of an operation; `none` for a public one. */
 export type Scheme = SecuritySchemes[keyof SecuritySchemes]
 
-/** The context of an operation: that of its security scheme. */
+/** An operation's context, determined by its security scheme. */
 export type ContextOf<Id extends OperationId, Contexts extends Record<Scheme, unknown>> = Contexts[SecuritySchemes[Id]]
 
 /** The parts that all replies have in common. */
@@ -79,10 +79,10 @@ export type Handlers<Contexts extends Record<Scheme, unknown>> = {
   [Id in OperationId]: (ctx: ContextOf<Id, Contexts>, input: Input<Id>) => Promise<Reply<Id> & AnyReply>
 }
 
-/** The role of a user in a shop. */
+/** A user's role in a shop. */
 export type Role = 'OWNER' | 'STAFF'
 
-/** What the app needs to serve one operation. */
+/** Everything the app needs to serve one operation. */
 export interface Operation<Id extends OperationId = OperationId> {
   id: Id
   method: string
@@ -92,7 +92,7 @@ export interface Operation<Id extends OperationId = OperationId> {
   scheme: SecuritySchemes[Id]
   scope: string | undefined
   roles: Role[]
-  /** The query parameter that names the affiliate, if the token of an affiliate may call it. */
+  /** The query parameter that names the affiliate, if an affiliate's token may call it. */
   affiliateParameter: string | undefined
   /** The audit record that a read writes. */
   audit: string | undefined
@@ -100,7 +100,7 @@ export interface Operation<Id extends OperationId = OperationId> {
   site: OperationObject['x-site']
   /** Whether the response is newline-delimited JSON. */
   isNdjson: boolean
-  /** The body limit of this operation, if not the general one. */
+  /** The operation's own body limit, if it has one. */
   maxBodyBytes: number | undefined
   queryParameters: Parameter[]
   pathParameters: Parameter[]
@@ -117,7 +117,7 @@ export interface Operation<Id extends OperationId = OperationId> {
   deprecation: Record<string, string>
 }
 
-/** In lists of other things, and in the list of affiliates. */
+/** The parameter's names: in lists of other resources, and in the list of affiliates. */
 const AFFILIATE_PARAMETERS = ['affiliateId', 'id']
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
@@ -137,7 +137,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
   return {
     id: object.operationId as OperationId,
     method: method.toUpperCase(),
-    // A parameter before an extension ends with it.
+    // A parameter ends where a file extension starts.
     path: path.replace(/\{(\w+)\}(\.\w+)?/g, (_all, name, extension) =>
       extension ? `:${name}{.+\\${extension}}` : `:${name}`,
     ),
@@ -184,7 +184,7 @@ function parametersValidator<T>(parameters: Parameter[]): Validator<T> {
   )
 }
 
-/** Every operation of the document, in its order. */
+/** Every operation in document order. */
 export const operations: Operation[] = loadOperations()
 
 const MIN_SUNSET_NOTICE_MS = 180 * 86_400_000

@@ -6,22 +6,22 @@ import { defineList, MAX_INLINE_ROWS, type ReadCost } from './lists.ts'
 import { type PageQuery, pageOf, toPage } from './pagination.ts'
 
 /**
- * The hash of an audit row: SHA-256, as hex, over the JSON array of its columns, including the hash of the previous row.
- * Changing, removing or inserting a row breaks the chain from there on. Subject and data are covered by their digest, so
- * that a person can be erased from them.
+ * The hash of an audit row: SHA-256, as hex, over the JSON array of its columns, including the hash of the previous
+ * row. Changing, removing, or inserting a row breaks the chain from that row on. The hash covers a digest of subject
+ * and data, so that a person can be erased from them.
  */
 export function hashAudit(row: Omit<AuditRow, 'hash'>): string {
   const { previousHash, seq, id, shopId, actor, action, requestId, createdAt } = row
   return sha256([previousHash, seq, id, shopId, actor, action, digestOfAudit(row), requestId, createdAt])
 }
 
-/** The digest of the subject and the data of a row. Of an erased row, only the digest is left. */
+/** The digest of a row's subject and data. An erased row keeps only the digest. */
 export const digestOfAudit = ({ salt, digest, subjectId, data }: Omit<AuditRow, 'hash'>): string =>
   salt === null ? (digest ?? '') : sha256([salt, subjectId, data])
 
 const sha256 = (values: unknown[]): string => hash('sha256', JSON.stringify(values), 'hex')
 
-/** The first row of a shop's audit that was changed, removed or inserted. */
+/** The first row in a shop's audit log that was changed, removed, or inserted. */
 export interface ChainBreak {
   shopId: string
   seq: number
@@ -43,13 +43,13 @@ export function findChainBreak(rows: AuditRow[], previous: Pick<AuditRow, 'seq' 
 }
 
 /**
- * Rows of a chain whose text a person was erased from, without those that a later row states. Any other row without a salt
- * was changed in the database.
+ * Erased rows that no later row accounts for. A row without a salt that is not accounted for was changed in the
+ * database.
  */
 export class UnstatedErasures {
   readonly #seqs = new Set<number>()
 
-  /** Takes the rows of a chain in order. */
+  /** Accepts a chain's rows in order. */
   add(rows: AuditRow[]): void {
     for (const { seq, salt, action, data } of rows) {
       if (salt === null) this.#seqs.add(seq)
@@ -96,7 +96,7 @@ export async function countAudits(db: Reader, shopId: string): Promise<number> {
   return last?.seq ?? 0
 }
 
-/** States the rows that a person was erased from, in `auditRows`. */
+/** Its data lists the erased rows in `auditRows`. */
 export const PERSON_ERASED = 'person.erased'
 
 /** Rows that match, newest first. */
@@ -114,7 +114,7 @@ async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
   const list = matching(db, shopId, query)
   if (isFiltered(query) || query.isUncounted) return pageOf(list, query)
   const total = await countAudits(db, shopId)
-  // A page needs not read the rows before it.
+  // A page does not need the rows before it.
   const rows = await list
     .where('seq', '<=', total - (query.page - 1) * query.limit)
     .limit(query.limit)
@@ -122,23 +122,23 @@ async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
   return toPage(rows, query, total)
 }
 
-/** What the action of a record that changed nothing ends with: data was read. */
+/** Suffixes of actions that only read data. */
 const VIEWS = ['listed', 'shown', 'accessed', 'exported', 'previewed', 'explained', 'ran'] as const
 
 export interface ChangeFilter extends Pick<AuditFilter, 'actor' | 'from' | 'to' | 'beforeSeq'> {
   limit: number
-  /** How many rows are read at most; all of the chain without it. */
+  /** The maximum number of rows to read. Defaults to the whole chain. */
   maxRead?: number
 }
 
 export interface Changes {
   /** Newest first. */
   rows: AuditRow[]
-  /** Whether the rows that were read suffice: there are as many as asked for, or the chain ends. */
+  /** Whether enough rows were read, or the chain has ended. */
   isComplete: boolean
 }
 
-/** Records of changes, without those of views. */
+/** Records of changes, without records of views. */
 async function listChanges(db: Reader, shopId: string, query: ChangeFilter): Promise<Changes> {
   const { limit, maxRead } = query
   const head = await countAudits(db, shopId)
@@ -152,7 +152,7 @@ async function listChanges(db: Reader, shopId: string, query: ChangeFilter): Pro
   return { rows, isComplete: rows.length === limit || after === 0 }
 }
 
-/** The ids of all audit chains: shops, and the installation itself. */
+/** The IDs of all audit chains: one per shop, and one for the installation. */
 export const listAuditedShopIds = async (db: Reader): Promise<string[]> =>
   (await db.selectFrom('audits').select('shopId').distinct().orderBy('shopId').execute()).map(({ shopId }) => shopId)
 

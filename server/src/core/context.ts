@@ -9,7 +9,7 @@ import { type IdPrefix, laterId } from './ids.ts'
 import { createLog } from './log.ts'
 import { createVault, type Vault } from './vault.ts'
 
-/** The dependencies of the server. Tests replace the clock, the randomness and the network. */
+/** The server's dependencies. Tests replace the clock, the randomness and the network. */
 export interface Deps {
   config: Config
   db: Database
@@ -17,18 +17,18 @@ export interface Deps {
   vault: Vault
   /** Milliseconds since 1970. */
   now: () => number
-  /** A time-ordered opaque id, `<prefix>_…`. */
+  /** A time-ordered opaque ID, `<prefix>_…`. */
   newId: (prefix: IdPrefix) => string
   random: (bytes: number) => Uint8Array
   /** Aborted when the server stops; ends long-running work such as retention. */
   stopping: AbortSignal
   /** Called after a commit that added deliveries to the outbox. */
   wakeDispatcher: () => void
-  /** Called after a commit with the results of payments, or with those that a payment file left out. */
+  /** Called after a commit that recorded payment results, or left payments out of a file. */
   countPayments: (result: PaymentCount, count: number) => void
 }
 
-/** What the metrics count of payments. */
+/** The payment outcomes that the metrics count. */
 export type PaymentCount = components['schemas']['ReconciledResult']['result'] | 'blocked'
 
 /** A request without a credential, such as for the documentation or the sign-in page. */
@@ -41,19 +41,19 @@ export interface PublicContext extends Deps {
   client: Client
 }
 
-/** Where a request comes from, in rough terms that are safe to store: no address and no user agent. */
+/** Where a request came from, coarse enough to store: no IP address, no user agent. */
 export interface Client {
   browser: string
   network: string
 }
 
 /**
- * The operator of the server, who may act on every shop: a request with the operator token, or an operator command. The
- * contexts of shops and of public requests are not assignable to it.
+ * The server's operator, who can act on every shop: a request with the operator token, or an operator command. Shop
+ * contexts and public contexts are not assignable to it.
  */
 export type Operator = Deps & { actor?: 'operator'; requestId?: string; isHttps?: never }
 
-/** A request with the operator token. It has no shop, so it cannot be passed to the use cases of a shop. */
+/** A request with the operator token. It has no shop, so it cannot be passed to a shop's use cases. */
 export interface OperatorContext extends Deps {
   actor: 'operator'
   requestId: string
@@ -64,32 +64,32 @@ export interface OperatorContext extends Deps {
 export interface Arrival {
   /** Milliseconds since 1970. */
   at: number
-  /** Less than every id that is created later, also in the same millisecond. */
+  /** Less than every ID created later, even in the same millisecond. */
   id: string
 }
 
-/** What `mutate` needs. `Shop` is the row of a shop, or only an id for changes to the installation itself. */
+/** What `mutate` needs. `Shop` is a shop's row, or only an ID for changes to the installation itself. */
 export interface MutationContext<Shop extends ShopId = ShopId> extends Deps {
   shop: Shop
   /** The caller's name in the audit: `key:<id>`, `user:<id>`, `store`, `site` or `operator`. */
   actor: string
   requestId: string
-  /** When the request arrived, on the clock of the server. Absent outside of the API. */
+  /** When the request arrived, on the server's clock. Absent outside the API. */
   arrival?: Arrival
-  /** The span that made the request, sent with the deliveries of its events. */
+  /** The span that made the request. Deliveries of its events carry it. */
   traceparent?: string | undefined
-  /** Absent when there is no credential, as for the operator. */
+  /** Absent without a credential, as for the operator. */
   recheck?: (db: Reader) => Promise<Shop>
   /** Set when the caller sent an `Idempotency-Key` with a POST. */
   idempotency?: Idempotency
-  /** The clock of the server, if `now` is that of a test shop. */
+  /** The server's clock, if `now` is a test shop's. */
   system?: Clock
 }
 
-/** The time, and the ids that begin with it. */
+/** The time, and IDs that start with it. */
 export type Clock = Pick<Deps, 'now' | 'newId'>
 
-/** What every change needs of its shop. */
+/** The part of the shop that every write needs. */
 export type ShopId = Pick<ShopRow, 'id' | 'isTest'>
 
 /** A caller that acts on one shop: an API key, a user, a store or the operator. */
@@ -112,16 +112,16 @@ export interface AuthenticatedContext extends Context {
 export interface KeyContext extends AuthenticatedContext {
   /** The scopes of the key or token. */
   scopes: readonly string[]
-  /** Set for the token of an affiliate, which reads nothing else. */
+  /** Set for an affiliate's token, which can read only this affiliate. */
   affiliateId?: string
 }
 
 /** A signed notification of a store. */
 export type StoreContext = AuthenticatedContext
 
-/** A request of a page of the shop, without a credential. */
+/** A request from a page of the shop, without a credential. */
 export interface SiteContext extends AuthenticatedContext {
-  /** Whether a click counts: not that of a bot, a prefetch or a HEAD request, or one above the limits. */
+  /** Whether a click counts. Bots, prefetches, HEAD requests, and clicks above the limits do not. */
   isCounted: () => Promise<boolean>
 }
 
@@ -138,13 +138,13 @@ export interface Idempotency {
   key: string
   /** Fingerprints of the request sent with the key (operation, declared query and canonical body), one per encryption key, newest first. */
   fingerprints: [string, ...string[]]
-  /** Set when the response is a stored one. */
+  /** Set if the response is a stored one. */
   replayed?: boolean
-  /** Set when the stored response has expired; the next response replaces it. */
+  /** Set if the stored response has expired. The next response replaces it. */
   hasExpired?: boolean
 }
 
-/** The clock of a shop: for a test shop one that its owner advances, for others the clock of the server. */
+/** A shop's clock: the server's, or one that the owner advances for a test shop. */
 export function clockOf(
   { now, newId }: Clock,
   { clockOffsetMs }: Pick<ShopRow, 'clockOffsetMs'>,
@@ -157,7 +157,7 @@ export function clockOf(
   }
 }
 
-/** The clock of the server, which decides when credentials and leases expire. */
+/** The server's clock, which decides when credentials and leases expire. */
 export const systemClock = ({ system, now, newId }: Clock & Pick<MutationContext, 'system'>): Clock =>
   system ?? { now, newId }
 
@@ -175,7 +175,7 @@ export interface Contexts {
   none: PublicContext
 }
 
-/** Random numbers from 0 to 1, from a pool: one system call per number would cost more than the rest of an id. */
+/** Random numbers from 0 to 1, from a pool: one system call per number would cost more than the rest of an ID. */
 function createRandom(random: (bytes: number) => Uint8Array): () => number {
   let pool: Uint8Array = new Uint8Array()
   let next = 0
@@ -188,7 +188,7 @@ function createRandom(random: (bytes: number) => Uint8Array): () => number {
   }
 }
 
-/** The dependencies of a real server: system clock, secure randomness, logs on standard error. */
+/** A real server's dependencies: system clock, secure randomness, logs on standard error. */
 export function createDeps(config: Config, db: Database): Deps {
   const ulid = monotonicFactory(createRandom(randomBytes))
   const now = () => Date.now()

@@ -1,14 +1,14 @@
-// Spreadsheets treat text with such a prefix as a formula, and normalize full-width characters.
-// Those that separate cells at semicolons also evaluate what follows one, and some split quoted cells at a line break.
+// Spreadsheets treat text with one of these prefixes as a formula, and normalize full-width characters. Those that
+// separate cells at semicolons also evaluate what follows one, and some split quoted cells at a line break.
 const FORMULA = /(^(?=\s*[=+\-@|\uff1d\uff0b\uff0d\uff20])|[;\n](?=[^\S\n]*[=+\-@|\uff1d\uff0b\uff0d\uff20]))/gu
 
-/** Control and bidirectional characters, which files for people do not contain. */
+/** Control and bidirectional characters, which are removed from files that people read. */
 export const CONTROLS = /(?![\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 /** `decimal`: a number in exactly these digits, such as an amount in currency units. */
 export type CsvCell = string | number | { decimal: string } | null
 
-/** A cell according to RFC 4180. Formulas in a text are prefixed with an apostrophe; numbers are written unchanged. */
+/** An RFC 4180 cell. Text that looks like a formula gets an apostrophe as prefix; numbers are written unchanged. */
 function csvCell(value: CsvCell): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
@@ -21,17 +21,17 @@ function csvCell(value: CsvCell): string {
 /** A line of a CSV file that a spreadsheet can open. */
 export const csvLine = (cells: CsvCell[]): string => `${cells.map(csvCell).join(',')}\r\n`
 
-/** Begins a file for a spreadsheet. Excel reads a file without it in the character set of the system. */
+/** The byte order mark. Without it, Excel reads a file in the system's character set. */
 const BYTE_ORDER_MARK = '\ufeff'
 
-/** A line of a file for a spreadsheet: some of them start a row at a line break within quotes. */
+/** A line for spreadsheets, without line breaks in cells: some spreadsheets start a row at a quoted line break. */
 export const spreadsheetLine = (cells: CsvCell[]): string =>
   csvLine(cells.map((cell) => (typeof cell === 'string' ? cell.replace(/[\t\r\n]+/g, ' ') : cell)))
 
-/** A column of a file: its heading, and its cell of a row. */
+/** A file's column: its heading, and a function that returns a row's cell. */
 export type FileColumn<Row> = readonly [heading: string, cell: (row: Row) => CsvCell]
 
-/** The beginning of a file for a spreadsheet. */
+/** The start of a file for spreadsheets: byte order mark and heading. */
 export const spreadsheetHeading = <Row>(columns: readonly FileColumn<Row>[]): string =>
   `${BYTE_ORDER_MARK}${spreadsheetLine(columns.map(([heading]) => heading))}`
 

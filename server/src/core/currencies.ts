@@ -16,10 +16,10 @@ const DIGITS = new Map(
 // The pattern `^(AED|AFN|…)$`.
 const CURRENCIES = new Set(document.components.schemas.Currency!.pattern!.slice(2, -2).split('|'))
 
-/** Whether a text is a currency of ISO 4217. */
+/** Whether a text is an ISO 4217 currency. */
 export const isCurrency = (text: string): boolean => CURRENCIES.has(text)
 
-/** The number of minor-unit digits of a currency: 2 for USD and for an unknown one, 0 for JPY, 3 for KWD. */
+/** A currency's number of minor-unit digits: 2 for USD and unknown currencies, 0 for JPY, 3 for KWD. */
 export const minorUnitDigits = (currency: string): number => DIGITS.get(currency) ?? 2
 
 /** Minor units as users read them: `1,440.00 USD`. */
@@ -29,7 +29,7 @@ export function money(cents: number | bigint, currency: string): string {
   return `${cents < 0 ? '−' : ''}${units}${fraction === undefined ? '' : `.${fraction}`} ${currency}`
 }
 
-/** An amount in currency units, with exactly the digits of the currency: `-14.40`. */
+/** An amount in currency units, with exactly the currency's digits: `-14.40`. */
 export function toUnits(cents: number | bigint, currency: string): string {
   const digits = minorUnitDigits(currency)
   const text = String(cents < 0 ? -cents : cents).padStart(digits + 1, '0')

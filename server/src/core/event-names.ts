@@ -1,4 +1,4 @@
-/** The events that every subscription can receive. `test` is sent too, but cannot be subscribed to by name. */
+/** Events that every subscription can receive. `test` is sent as well, but cannot be selected by name. */
 export const emittedEvents = [
   'affiliate.approved',
   'affiliate.rejected',
@@ -6,7 +6,7 @@ export const emittedEvents = [
   'commission.created',
 ] as const
 
-/** The names offered for filters: the events that are sent and those reserved for later. */
+/** Names offered for filters: events that are sent, and names reserved for later. */
 export const availableEvents = [
   ...emittedEvents,
   'affiliate.created',
@@ -21,7 +21,7 @@ export const availableEvents = [
   'milestone.reached',
 ] as const
 
-/** The events that only subscriptions with `extendedEvents` receive. */
+/** Events that only subscriptions with `extendedEvents` receive. */
 export const extendedEvents = [
   'customer.bound',
   'commission.approved',

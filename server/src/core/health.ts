@@ -14,13 +14,13 @@ export interface DatabaseHealth {
 
 export const isReady = ({ isUp, isMigrated, isWritable }: DatabaseHealth): boolean => isUp && isMigrated && isWritable
 
-/** Their sum is below the two seconds that callers wait. */
+/** Together less than the two seconds that callers wait. */
 const READ_TIMEOUT_MS = 1000
 const WRITE_TIMEOUT_MS = 500
-/** How often a commit proves that the database can be written, and how often after one failed. */
+/** How often a test commit proves that the database is writable, and how often after a failure. */
 const WRITE_INTERVAL_MS = 5000
 const RETRY_INTERVAL_MS = 500
-/** Changes wait for locks; only one that waits longer than any of them has failed. */
+/** Longer than any lock is held, so that a probe waiting for a lock does not count as failed. */
 const WRITE_STALLED_MS = 10_000
 
 /**
@@ -44,7 +44,7 @@ export function createHealthCheck({ db, log }: Pick<Deps, 'db' | 'log'>): () => 
     return { isUp: true, isMigrated, isWritable: !writing.hasFailed() && writing.pendingMs() < WRITE_STALLED_MS }
   }
 
-  /** Logs a change once, not every probe. */
+  /** Logs only changes of the state, not every probe. */
   function report(health: DatabaseHealth): void {
     const ready = isReady(health)
     if (ready === reported) return
@@ -61,12 +61,12 @@ export function createHealthCheck({ db, log }: Pick<Deps, 'db' | 'log'>): () => 
 }
 
 interface Probe {
-  /** Runs the probe unless it is running or the last one began less than `intervalMs` ago. Resolves to whether it succeeded. */
+  /** Runs the probe unless one is running or started less than `intervalMs` ago. Resolves to whether it succeeded. */
   start: (intervalMs: number) => Promise<boolean>
   hasFailed: () => boolean
-  /** How long the probe has been running; 0 when it is not. */
+  /** How long the probe has been running, or 0. */
   pendingMs: () => number
-  /** The code or name of the last error. */
+  /** The last error's code or name. */
   reason: () => string | undefined
 }
 
@@ -100,7 +100,7 @@ function createProbe(work: () => Promise<unknown>): Probe {
   }
 }
 
-/** Resolves to `false` when the promise does not settle in time. */
+/** Resolves to `false` if the promise does not settle in time. */
 export async function settlesWithin(pending: Promise<boolean>, ms: number): Promise<boolean> {
   const timeout = new AbortController()
   const late = sleep(ms, false, { signal: timeout.signal }).catch(() => false)

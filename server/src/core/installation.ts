@@ -8,13 +8,13 @@ import type { Vault } from './vault.ts'
 
 const MAX_AGE_MS = 1000
 
-/** The kill switch of the whole API. Other processes see a change within a second. */
+/** The kill switch for the whole API. Other processes see a change within a second. */
 export interface ApiSwitch {
   isOn: () => Promise<boolean>
   set: (on: boolean) => Promise<void>
 }
 
-/** Changes that affect every shop are audited under an id that no shop has. */
+/** Changes that affect every shop are audited under an ID that no shop has. */
 export const installationContext = (operator: Operator): MutationContext => ({
   ...operator,
   shop: { id: INSTALLATION, isTest: 0 },
@@ -22,7 +22,7 @@ export const installationContext = (operator: Operator): MutationContext => ({
   requestId: operator.requestId ?? operator.newId('req'),
 })
 
-/** The id of the audit chain of the installation. */
+/** The ID of the installation's audit chain. */
 export const INSTALLATION = 'installation'
 
 /**
@@ -48,7 +48,8 @@ export function createApiSwitch(deps: Deps): ApiSwitch {
   return {
     isOn: async () => {
       if (config.apiDisabled) return false
-      // Without a database the last state is kept; the request itself is rejected with 503.
+      // If the database is unavailable, the last known state stays in force, and the request itself is rejected with
+      // 503.
       if (performance.now() - refreshedAt > MAX_AGE_MS) await bestEffort(log, 'api_switch_read_failed', refresh)
       return on
     },
@@ -62,7 +63,7 @@ export function createApiSwitch(deps: Deps): ApiSwitch {
   }
 }
 
-/** The kill switch of the whole API: `on` or `off`. */
+/** The kill switch for the whole API: `on` or `off`. */
 export const API_SWITCH = 'apiEnabled'
 
 export async function findInstallationSetting(db: Reader, name: string): Promise<string | undefined> {
@@ -89,8 +90,8 @@ export const probeWrite = (db: Database): Promise<void> =>
   db.transact((trx) => upsertInstallationSetting(trx, WRITE_PROBE, new Date().toISOString()))
 
 /**
- * Returns the age of the oldest transaction that keeps dead rows from being removed, on PostgreSQL. Transactions of other
- * roles are visible to members of pg_read_all_stats only.
+ * Returns the age of the oldest transaction that keeps dead rows from being removed, on PostgreSQL. Only members of
+ * pg_read_all_stats see other roles' transactions.
  */
 export async function findOldestSnapshotSeconds(db: Reader): Promise<number> {
   const { rows } = await sql<{ seconds: number | null }>`
@@ -103,10 +104,11 @@ export const ENCRYPTION_KEY_CHECK = 'encryptionKeyCheck'
 const CHECK_TEXT = 'referral'
 
 /**
- * Checks that the database is complete, and that the encryption key decrypts what it holds: with another key, webhook secrets would be unreadable
- * and retries would look like new requests. The stored check value is encrypted again with the newest key at every start.
+ * Checks that the database is complete, and that the encryption key decrypts what it holds: with another key, webhook
+ * secrets would be unreadable and retries would look like new requests. The stored check value is encrypted again with
+ * the newest key at every start.
  *
- * @param source where the key was read, for the message
+ * @param source where the key was read from, for the message
  * @throws Error when the key does not match or the database is an incomplete copy.
  */
 export async function checkEncryptionKey(deps: Pick<Deps, 'db' | 'vault'>, source: string): Promise<void> {
@@ -123,11 +125,11 @@ export async function checkEncryptionKey(deps: Pick<Deps, 'db' | 'vault'>, sourc
   )
 }
 
-/** Whether the database is the target of a copy that was interrupted. */
+/** Whether the database is the target of an interrupted copy. */
 export const isUnfinishedCopy = async (db: Reader): Promise<boolean> =>
   (await findInstallationSetting(db, UNFINISHED_COPY)) !== undefined
 
-/** Whether the encryption key decrypts the check value of this database. Any key is valid until a server has started on it. */
+/** Whether the encryption key decrypts this database's check value. Until a server has started on it, any key does. */
 export async function isEncryptionKeyValid(db: Reader, vault: Vault): Promise<boolean> {
   const sealed = await findInstallationSetting(db, ENCRYPTION_KEY_CHECK)
   return sealed === undefined || vault.open(sealed, ENCRYPTION_KEY_CHECK) === CHECK_TEXT

@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 const activeHolders = new Set<string>()
 const ownSpace = processSpace()
 
-/** The scope in which process ids are unique: on Linux this boot and PID namespace, since containers may share a host name. */
+/** The scope in which process IDs are unique: on Linux this boot and PID namespace, since containers may share a host name. */
 function processSpace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -16,7 +16,7 @@ function processSpace(): string {
   }
 }
 
-/** A unique name of a holder of leases: the scope of its process id, the process id, and a random part. */
+/** A lease holder's unique name: the scope of its process ID, the process ID, and a random part. */
 export function registerLeaseHolder(): string {
   const name = `${ownSpace}/${process.pid}/${randomUUID()}`
   activeHolders.add(name)
@@ -25,7 +25,7 @@ export function registerLeaseHolder(): string {
 
 export const unregisterLeaseHolder = (name: string): void => void activeHolders.delete(name)
 
-/** Whether a process has ended, and its parent has not noticed yet: a service manager restarts it within a second. */
+/** Whether a process has ended but its parent has not noticed yet. A service manager restarts it within a second. */
 function isZombie(pid: number): boolean {
   try {
     return /.*\) [XZ] /s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -35,7 +35,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** Whether a holder has ended for certain. Those of other machines are detected by their expired leases only. */
+/** Whether a holder has certainly ended. On other machines, only an expired lease shows it. */
 export function hasEnded(name: string): boolean {
   const [space, pid] = name.split('/')
   if (activeHolders.has(name) || space !== ownSpace) return false

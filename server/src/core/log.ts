@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
-/** Maximum queue size while the reader of standard error is too slow. Further lines are dropped and counted. */
+/** Maximum queue size while standard error's reader is too slow. Further lines are dropped and counted. */
 const MAX_QUEUED_BYTES = 1024 * 1024
 const RETRY_MS = 20
 /** How long the process waits for the reader before it exits. */
@@ -9,13 +9,14 @@ const EXIT_MS = 2000
 const PAUSE_MS = 5
 
 /**
- * Writes lines to standard error and never blocks. The lines of one turn of the event loop share a write, if the pipe has room
- * for them; else they stay queued. pino's own asynchronous destination would lose more of them when the process is killed.
+ * Writes lines to standard error and never blocks. Lines from one turn of the event loop share a write if the pipe has
+ * room for them. Otherwise, they stay queued. pino's own asynchronous destination would lose more of them when the
+ * process is killed.
  */
 class StandardError {
   /** Lines that were never written. */
   dropped = 0
-  /** Called with the number of lines that were dropped, once there is room again. */
+  /** Called with the number of dropped lines once there is room again. */
   onRoom: (dropped: number) => void = () => {}
   readonly #fd = 2
   #waiting: Buffer[] = []
@@ -93,7 +94,7 @@ export function createLog(level: string): Logger {
   return log
 }
 
-/** How many lines of this process's log were dropped. */
+/** How many of this process's log lines were dropped. */
 export const droppedLines = (): number => standardError?.dropped ?? 0
 
 /** Runs optional work: a failure is logged with a fixed code and not thrown. */

@@ -12,33 +12,35 @@ export interface AuditEntry {
   /** In the past tense: `affiliate.archived`. */
   action: string
   subjectId: string | null
-  /** No secrets, no URLs, and no more personal data than needed. */
+  /** Must not contain secrets or URLs, or more personal data than needed. */
   data?: Record<string, unknown>
 }
 
 export interface Mutation<T> {
   result: T
-  /** Null when nothing auditable changed: a no-op, a repeated order, a stored click. */
+  /** Null if nothing auditable changed: a no-op, a repeated order, a stored click. */
   audit: AuditEntry | AuditEntry[] | null
   events?: WebhookEvent[]
-  /** More extended events, read only if somebody asks for extended events. */
+  /** Additional extended events, read only if a subscription includes extended events. */
   extendedEvents?: WebhookEvents['extendedEvents']
   /** Keeps the response stored under an `Idempotency-Key` forever instead of for 30 days. */
   keepResponse?: 'forever'
 }
 
-/** @param shop the row as of the transaction; the row in the context was read before the request body arrived */
+/** @param shop the row as of the transaction; the context's row was read before the request body arrived */
 type Work<Shop, T> = (trx: Transaction, shop: Shop) => Promise<Mutation<T>>
 
 /**
- * Runs every change: `work`, audit, outbox and the response stored under the caller's `Idempotency-Key` are written in one
- * transaction or not at all. The dispatcher is woken after the commit. `work` may run more than once.
+ * Runs every change. `work`, the audit record, the outbox, and the response stored under the caller's `Idempotency-Key`
+ * are written in one transaction or not at all. The dispatcher is woken after the commit. `work` may run more than
+ * once.
  *
- * The transaction first checks the caller's credential again, so a revoked one changes nothing and gets no stored response.
- * Transactions on one shop run one at a time, so a credential cannot be revoked between check and commit.
+ * The transaction first checks the caller's credential again, so a revoked one changes nothing and gets no stored
+ * response. Transactions on one shop run one at a time, so a credential cannot be revoked between check and commit.
  *
  * @throws ApiError 401, 403 or 503 as for a new request when the credential is no longer valid; 409
- *   `idempotency_key_reused` or `concurrent_change`, or `payout_processing` after 5 s; 503 when storage or audit fail; whatever `work` throws.
+ * `idempotency_key_reused` or `concurrent_change`, or `payout_processing` after 5 s; 503 when storage or audit fail;
+ * whatever `work` throws.
  */
 export async function mutate<Shop extends ShopId, T>(ctx: MutationContext<Shop>, work: Work<Shop, T>): Promise<T> {
   try {
@@ -61,7 +63,7 @@ export async function mutate<Shop extends ShopId, T>(ctx: MutationContext<Shop>,
 const MAX_WAIT_MS = 5000
 const WAIT_MS = 50
 
-/** Waits for a large payout batch whose commissions move: a change of one of them is possible soon. */
+/** Waits while a large payout batch moves its commissions. They can be changed again soon. */
 async function repeatWhileProcessing<T>(
   { stopping }: Pick<MutationContext, 'stopping'>,
   attempt: () => Promise<T>,
@@ -99,7 +101,7 @@ async function runMutation<Shop extends ShopId, T>(
   return { result, replayed: false, enqueued }
 }
 
-/** Asks for everything at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */
+/** Queries everything at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */
 async function begin<Shop extends ShopId, T>(ctx: MutationContext<Shop>, trx: Transaction) {
   const checking = ctx.recheck?.(trx)
   const reading = Promise.all([findStoredResponse<T>(ctx, trx), listSubscriptionFilters(trx, ctx.shop.id)])
@@ -140,7 +142,7 @@ async function insertLinked(trx: Transaction, row: ReturnType<typeof newAudit>, 
   return { ...last, seq: linked.seq, hash }
 }
 
-/** Begins the audit of a shop that the transaction of another shop creates. No other transaction knows it yet. */
+/** Starts the audit log of a shop created in another shop's transaction. No other transaction sees it yet. */
 export async function beginAudit(ctx: MutationContext, trx: Transaction, entry: AuditEntry): Promise<void> {
   const head = await insertLinked(trx, newAudit(ctx, entry), NEW_HEAD)
   await trx
@@ -150,7 +152,7 @@ export async function beginAudit(ctx: MutationContext, trx: Transaction, entry: 
 }
 
 /**
- * Records in the audit that a user read something. Await it before the data is shown.
+ * Records in the audit log that a user read something. Await it before showing the data.
  *
  * @throws ApiError 503 `audit_unavailable` or `storage_unavailable`.
  */

@@ -1,16 +1,16 @@
 import { yieldToEventLoop } from '../database/event-loop.ts'
 
-/** The size of a slice: between slices, other requests proceed. */
+/** The size of a slice. Other requests proceed between slices. */
 const SLICE_LENGTH = 64 * 1024
 
-/** Among lines, before one that takes long to read. */
+/** Marks a point before a line that takes long to read. */
 export const FLUSH = ''
 
 /**
- * Streams text as the client reads it, in slices. When the source throws, the connection is closed without the end of the
- * response, so the client notices.
+ * Streams text as the client reads it, in slices. If the source throws, the connection closes before the response ends,
+ * so the client notices.
  *
- * @param lines each with its line break. After {@link FLUSH}, what was written so far is sent.
+ * @param lines each with its line break; {@link FLUSH} sends what was written so far
  */
 export function toByteStream(lines: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
@@ -31,7 +31,7 @@ export function toByteStream(lines: AsyncGenerator<string, void>): ReadableStrea
   })
 }
 
-/** The lines of a text. `readline` also ends a line at U+2028 and U+2029, which JSON does not escape. */
+/** Splits text into lines. `readline` would also split at U+2028 and U+2029, which JSON does not escape. */
 export async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<string, void> {
   let rest = ''
   for await (const chunk of text) {

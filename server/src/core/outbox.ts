@@ -7,24 +7,24 @@ import { type MutationContext, nowIso } from './context.ts'
 import { isExtended } from './event-names.ts'
 import { idAfter } from './ids.ts'
 
-/** An event as subscribers receive it: its type and `data`. */
+/** An event's type and `data`, as subscribers receive them. */
 export interface WebhookEvent {
   event: string
   data: unknown
-  /** One of many events of a change whose order does not matter, so that none waits for another. */
+  /** Whether order does not matter among a change's many events, so that none waits for another. */
   isIndependent?: boolean
 }
 
-/** The events of a change. */
+/** A change's events. */
 export interface WebhookEvents {
   events: WebhookEvent[]
   /** Loaded only if a subscription includes extended events. */
   extendedEvents?: (() => Promise<WebhookEvent[]>) | undefined
-  /** As read in the transaction; read again if missing. */
+  /** The subscriptions as read in the transaction. Read again if missing. */
   receivers?: SubscriptionFilter[]
 }
 
-/** What recording an event needs. */
+/** Dependencies for recording an event. */
 type EventContext = Pick<MutationContext, 'newId' | 'now' | 'system' | 'shop' | 'traceparent'>
 
 /**
@@ -39,7 +39,7 @@ export async function enqueue(
   if (events.length === 0 && !findExtended) return false
   const all = receivers ?? (await listSubscriptionFilters(trx, ctx.shop.id))
   const isAsked = all.some(({ extendedEvents }) => extendedEvents === 1)
-  // What a disabled subscription misses is in the feed.
+  // The feed has what a disabled subscription misses.
   const filters = all.filter(({ disabledAt }) => disabledAt === null)
   const recorded = isAsked ? [...events, ...((await findExtended?.()) ?? [])] : events.filter(isPlain)
   if (recorded.length === 0) return false
@@ -49,7 +49,7 @@ export async function enqueue(
 
 const isPlain = ({ event }: WebhookEvent) => !isExtended(event)
 
-/** Inserts events after the last one of the shop, and their deliveries. Returns the new head. */
+/** Inserts events after the shop's last one, with their deliveries. Returns the new head. */
 async function recordEvents(
   ctx: EventContext,
   trx: Transaction,
@@ -127,7 +127,7 @@ const findFilters = prepared<{ shopId: string }>()((db, { shopId }) =>
     .compile(),
 )
 
-/** The ids and event filters of the shop's subscriptions, in no particular order. */
+/** The IDs and event filters of the shop's subscriptions, in no particular order. */
 export const listSubscriptionFilters = (db: Reader, shopId: string): Promise<SubscriptionFilter[]> =>
   findFilters(db, { shopId })
 

@@ -1,11 +1,11 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { UnreadableFileError } from './unreadable-file.ts'
 
-// A pure module, which the command line contains, too.
+// Pure, because the CLI bundles it as well.
 
-/** A row, by column name. */
+/** A row's cells by column name. */
 export interface CsvRow {
-  /** The line of the file on which it starts, from 1. */
+  /** The file's line on which it starts, from 1. */
   line: number
   cells: Record<string, string>
   /** The unmodified cells, for writing them back. */
@@ -14,10 +14,10 @@ export interface CsvRow {
   problem: string | undefined
 }
 
-/** A table with more columns or rows is not an export of a store, bank, or payment service, and might not fit into memory. */
+/** A larger table is not an export from a store, bank, or payment service, and might not fit into memory. */
 const MAX_COLUMNS = 1000
 const MAX_ROWS = 1_000_000
-/** The parser makes an error for each of them, which takes seconds for a million. */
+/** The parser creates an error for each of them, which takes seconds for a million. */
 const MAX_WRONG_ROWS = 10_000
 
 export interface Csv {
@@ -43,7 +43,7 @@ export function decodeUtf8(bytes: Uint8Array, file: string): string {
 /**
  * Parses a CSV text with a header, separated by commas, semicolons or tabs (RFC 4180).
  *
- * @param file how messages call it
+ * @param file the file's name in messages
  * @throws UnreadableFileError
  */
 export function parseCsv(text: string, file: string): Csv {
@@ -52,7 +52,7 @@ export function parseCsv(text: string, file: string): Csv {
   return { header, rows: rows.map((row) => ({ ...row, cells: toCells(row.fields) })) }
 }
 
-/** Like {@link parseCsv}, without the cells by name. */
+/** Like {@link parseCsv}, but with unnamed cells. */
 export function parseCsvTable(text: string, file: string): CsvTable {
   const lines = parseLines(text, file)
   const header = (lines[0]?.fields ?? []).map((name) => name.trim())
@@ -77,14 +77,14 @@ const wrongLength = (cells: number, expected: number) =>
 
 const SEPARATORS = [',', ';', '\t']
 
-/** Returns the most frequent separator of the first line. */
+/** Returns the first line's most frequent separator. */
 function detectSeparator(text: string): string {
   const first = text.slice(0, text.search(/[\r\n]|$/)).replace(/"[^"]*"/g, '')
   const count = (mark: string) => first.split(mark).length
   return SEPARATORS.reduce((best, mark) => (count(mark) > count(best) ? mark : best))
 }
 
-/** The cells of each line of the file, with the line on which they start. */
+/** Each line's cells, with the line number on which they start. */
 function parseLines(text: string, file: string): { line: number; fields: string[] }[] {
   const lines: { line: number; fields: string[] }[] = []
   const wrong: typeof lines = []

@@ -5,8 +5,9 @@ const PLAIN_LETTERS = /[łøđðþæœħŧ]/g
 const ACCENTS = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])[\u0300-\u036f]+/gu
 
 /**
- * The searchable texts, one per line. Letter case, accents, apostrophes and hyphens are folded here so that both databases
- * find the same rows. Folding to lower, upper and lower case makes `ß` equal `SS`; both small sigmas are equal.
+ * The searchable texts, one per line. Letter case, accents, apostrophes, and hyphens are folded here, so that both
+ * databases find the same rows. Folding to lower, upper and lower case makes `ß` equal `SS`; both small sigmas are
+ * equal.
  */
 export const searchable = (texts: (string | null)[]): string =>
   texts

@@ -21,7 +21,7 @@ export function isWellFormed(kind: SecretKind, token: string): boolean {
   return checksum(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH)
 }
 
-/** What is stored instead of the secret: SHA-256 as hex. */
+/** The SHA-256 digest as hex, stored instead of the secret. */
 export const hashSecret = (secret: string): string => hash('sha256', secret, 'hex')
 
 /** The prefix that is stored and shown to identify a secret. */

@@ -1,7 +1,7 @@
 // Local days and months of a time zone.
 import type { Temporal as Polyfill } from 'temporal-polyfill'
 
-// Node.js 26 has it. The polyfill costs 5 MB and some milliseconds at the start.
+// Node.js 26 has `Temporal`. The polyfill costs 5 MB and some milliseconds at startup.
 const native = (globalThis as { Temporal?: typeof Polyfill }).Temporal
 const Temporal = native ?? (await import('temporal-polyfill')).Temporal
 
@@ -41,7 +41,7 @@ export const startOfDay = (date: string, timeZone: string): string =>
 export const atLocalTime = (local: string, timeZone: string): string =>
   instantOf(Temporal.PlainDateTime.from(local).toZonedDateTime(timeZone))
 
-/** Whether a text is a day that exists, `YYYY-MM-DD`, and has a next one. */
+/** Whether a text is an existing day, `YYYY-MM-DD`, that has a next day. */
 export function isDay(text: string): boolean {
   if (!/^(?!0000|9999)\d{4}-\d\d-\d\d$/.test(text)) return false
   const at = new Date(`${text}T00:00:00.000Z`)
@@ -64,7 +64,7 @@ export function slotLength(from: string, to: string, timeZone: string): number {
   return offsets.every((minutes) => minutes % 10 === 0) ? 'YYYY-MM-DDTHH:M'.length : 'YYYY-MM-DDTHH:MM'.length
 }
 
-/** The local date of a prefix of an instant, as {@link slotLength} has it. */
+/** The local date for an instant's prefix of {@link slotLength}. */
 export const dateOfSlot = (slot: string, timeZone: string): string =>
   localDate(`${slot}${'0000-01-01T00:00:00.000Z'.slice(slot.length)}`, timeZone)
 
@@ -84,7 +84,7 @@ export function monthPeriod(month: string, timeZone: string): { from: string; to
   return { from: startOfDay(first, timeZone), to: endOfDay(last, timeZone) }
 }
 
-/** The first instant of the local month of another one. */
+/** The first instant of the local month that contains an instant. */
 export const startOfMonth = (at: string, timeZone: string): string =>
   startOfDay(`${localDate(at, timeZone).slice(0, 7)}-01`, timeZone)
 
@@ -99,7 +99,7 @@ export function monthsBetween(from: string, to: string, timeZone: string): numbe
   return start.add({ months: months + 1 }).epochMilliseconds <= end.epochMilliseconds ? months + 1 : months
 }
 
-/** So many calendar months after an instant, as {@link monthsBetween} counts them; null after the year 9999. */
+/** Adds calendar months to an instant, as {@link monthsBetween} counts them. Null after the year 9999. */
 export function addMonths(at: string, months: number, timeZone: string): string | null {
   const start = zonedTime(at, timeZone)
   if (start.year + months / 12 > MAX_YEAR) return null
@@ -109,6 +109,6 @@ export function addMonths(at: string, months: number, timeZone: string): string 
 
 const MAX_YEAR = 9999
 
-/** The month before the one of an instant, as `YYYY-MM`. */
+/** The month before an instant's month, as `YYYY-MM`. */
 export const lastMonth = (at: string, timeZone: string): string =>
   zonedTime(at, timeZone).toPlainDate().toPlainYearMonth().subtract({ months: 1 }).toString()

@@ -5,8 +5,8 @@ import { type Context, nowIso } from './context.ts'
 const FORMAT = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):(\d\d)))?$/
 
 /**
- * Parses an instant of a query into the form in which it is stored and compared: `YYYY-MM-DDTHH:mm:ss.SSSZ`. A date alone
- * is midnight UTC; digits below a millisecond are truncated. Returns undefined for a missing value.
+ * Parses a query's instant to the form in which instants are stored and compared: `YYYY-MM-DDTHH:mm:ss.SSSZ`. A date
+ * alone is midnight UTC; digits below a millisecond are truncated. Returns undefined for a missing value.
  *
  * @throws ApiError 400 `invalid_parameter` for a text without an offset or an instant that does not exist.
  */
@@ -16,7 +16,7 @@ export function parseQueryInstant(name: string, text: string | null | undefined)
   return read('invalid_parameter', name, text)
 }
 
-/** Like {@link parseQueryInstant}, for a property of a request body. @throws ApiError 400 `invalid_body`. */
+/** Like {@link parseQueryInstant}, for a body property. @throws ApiError 400 `invalid_body`. */
 export function parseBodyInstant(name: string, text: string): string
 export function parseBodyInstant(name: string, text: string | null | undefined): string | undefined
 export function parseBodyInstant(name: string, text: string | null | undefined): string | undefined {
@@ -39,7 +39,7 @@ export function checkPeriod<From extends string | undefined, To extends string |
 const DAY_MS = 86_400_000
 
 /**
- * The bounds of a query, by default the `days` × 24 hours before `to`, or before now. Without `to` the end stays open:
+ * A query's bounds, by default the `days` × 24 hours before `to`, or before now. Without `to` the end stays open:
  * the caller's clock may be slightly ahead of the server's.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
@@ -74,7 +74,9 @@ function normalize(text: string): string | undefined {
   return /^(?!0000)\d{4}-/.test(instant) ? instant : undefined
 }
 
-/** When an order or a refund took place; defaults to now. @throws ApiError 400 `invalid_body` or `occurred_at_in_future`. */
+/**
+ * When an order or refund took place. Defaults to now. @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
+ */
 export function readOccurredAt(ctx: Context, occurredAt: string | null | undefined): string {
   const at = parseBodyInstant('occurredAt', occurredAt || null)
   if (!at) return nowIso(ctx)
@@ -82,7 +84,10 @@ export function readOccurredAt(ctx: Context, occurredAt: string | null | undefin
   return at
 }
 
-/** Rejects an instant in the future, within the tolerance for clocks. @throws ApiError 400 `occurred_at_in_future`. */
+/**
+ * Rejects an instant in the future, with a tolerance for differing clocks. @throws ApiError 400
+ * `occurred_at_in_future`.
+ */
 export function rejectFuture(ctx: Context, at: string): void {
   if (Date.parse(at) <= ctx.now() + CLOCK_TOLERANCE_MS) return
   throw invalidField('occurred_at_in_future', 'occurredAt', 'must not be more than 5 minutes in the future.')

@@ -4,7 +4,7 @@ import type { Deps } from './context.ts'
 
 type Attributes = Record<string, string | number | undefined>
 
-/** The span of one request. One that is not sampled has the id of the caller's. */
+/** A request's span. An unsampled span has the ID of the caller's. */
 export interface RequestSpan extends TraceParent {
   end: (ended: { name: string; isError: boolean; attributes: Attributes }) => void
 }
@@ -121,7 +121,7 @@ const now = () => String(BigInt(Math.round((performance.timeOrigin + performance
 
 function isSampled({ sampler, ratio }: TracingConfig, traceId: string, parent: TraceParent | undefined): boolean {
   if (parent && sampler.startsWith('parentbased_')) return parent.isSampled
-  // The last 7 bytes of a trace id are random, so that all services of a trace decide alike.
+  // The last 7 bytes of a trace ID are random, so that all services of a trace decide alike.
   return Number.parseInt(traceId.slice(-14), 16) < ratio * 2 ** 56
 }
 

@@ -1,6 +1,6 @@
-/** A file of a user that cannot be read. The message names the file and what is wrong with it. */
+/** A user's file cannot be read. The message names the file and the problem. */
 export class UnreadableFileError extends Error {
-  /** What to do about it. */
+  /** The remedy. */
   readonly hint: string | undefined
 
   constructor(message: string, hint?: string) {

@@ -89,9 +89,9 @@ ${pager(PATH, request.query, pagination)}
 ${all.length > 1 ? form(request, `${PATH}/sessions/end-others`, html`<button>End all other sessions</button>`) : ''}`
 }
 
-/** Another owner can create a link, so the user sees who did. */
+/** Owners can create sign-in links for others, so users see who created theirs. */
 const creatorOf = (actor: string, names: Map<string, string>): string =>
-  actor === 'operator' ? 'the operator of the server' : (names.get(actor.replace('user:', '')) ?? actor)
+  actor === 'operator' ? 'the server’s operator' : (names.get(actor.replace('user:', '')) ?? actor)
 
 const sessionColumns = (request: PageRequest, names: Map<string, string>): ListColumn<sessions.ListedSession>[] => [
   {

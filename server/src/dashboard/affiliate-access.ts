@@ -27,10 +27,10 @@ const TOKEN_SECONDS = [
   ['86400', 'for a day'],
 ] as const
 
-/** Access of an affiliate to its own data: a link to a page of this server, or a token for the merchant's site. */
+/** Gives affiliates access to their own data: a link to a page on this server, or a token for the merchant's site. */
 export const accessCard = (request: PageRequest, { id }: { id: string }): Html =>
   html`<section class="card" aria-labelledby="own"><h2 id="own">Their own page</h2>
-<p class="hint">A page to share with the affiliate. It shows only their own link, code, orders and balance.</p>
+<p class="hint">A page you can share with the affiliate. It shows only their link, code, orders, and balance.</p>
 ${form(request, `${LIST}/${id}/link`, html`${select('hours', 'Valid', LINK_OPTIONS, DEFAULT_HOURS)}<button>Create a link</button>`)}
 <details><summary>Access token for your own site</summary>
 <p class="hint">With a token, your site reads the API for this affiliate only. The token can be sent to a browser.</p>
@@ -53,7 +53,7 @@ async function create({ ctx, params, form }: PageRequest) {
   const { expiresInSeconds } = validateBody('createAdminAffiliateToken', body)
   const { token: value } = await createToken(ctx, id, { expiresInSeconds, scopes: TOKEN_SCOPES })
   const text = 'Token created. Copy it now; it is shown only once.'
-  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Token of the affiliate', value } } }
+  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'The affiliate’s token', value } } }
 }
 
 async function revoke({ ctx, params }: PageRequest) {

@@ -84,7 +84,7 @@ async function change(request: PageRequest) {
   for (const name of Object.keys(FIELDS) as Field[]) {
     if (!form.has(name)) continue
     const text = form.get(name)?.trim() ?? ''
-    // A field that was not changed is not sent, so that values of other forms are kept as they are.
+    // Unchanged fields are not sent, so that this form does not overwrite changes made elsewhere.
     if (text !== (affiliate[name] ?? '')) body[name] = text === '' && name !== 'name' && name !== 'email' ? null : text
   }
   await affiliates.update(ctx, affiliate.id, validateBody('updateAffiliate', body))

@@ -19,13 +19,13 @@ import type { PageRequest } from './route.ts'
 
 type Amount = Exclude<keyof CurrencySums, 'currency'>
 
-/** An amount in the shop's currency, and below it in the others that have one. */
+/** An amount in the shop's currency, with other currencies' amounts below it. */
 export const amounts = (figures: AffiliateFigures, name: Amount, shopCurrency: string): Html =>
   html`${money(sumsIn(figures, shopCurrency)[name], shopCurrency)}${othersOf(figures, shopCurrency)
     .filter((sums) => sums[name] !== 0n)
     .map((sums) => html`<small>${money(sums[name], sums.currency)}</small>`)}`
 
-/** The columns of the figures of affiliates or programs. */
+/** Columns with the figures of affiliates or programs. */
 export function figureColumns<Row>(shopCurrency: string, figuresOf: (row: Row) => AffiliateFigures | undefined) {
   const earned = (row: Row) => figuresOf(row) ?? NO_FIGURES
   const amountColumn = (label: string, name: Amount): ListColumn<Row> => ({
@@ -62,10 +62,10 @@ export const figureSummary = (figures: AffiliateFigures, shopCurrency: string, h
     'stats',
   )}${FIGURES_HINT}`
 
-/** Explains which rows the figures count, for comparison with the lists of orders and commissions. */
+/** Explains which orders count, so that the figures can be compared with the lists of orders and commissions. */
 export const FIGURES_HINT: Html = html`<p class="hint">Revenue is the value of goods before discounts and refunds; lists show goods after discounts. Orders that were rejected, canceled, or refunded in full are not counted.</p>`
 
-/** The charts of a period of one affiliate. */
+/** One affiliate's charts for a period. */
 export async function affiliateCharts(request: PageRequest, { id }: { id: string }, entries: number): Promise<Html> {
   const { ctx, query, zone } = request
   const { currency } = ctx.shop

@@ -7,12 +7,14 @@ import { linkOf } from './url.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 
-/** The link to the affiliate's own page is valid for a week in the first message. */
+/** How long the first message's link to the affiliate's own page is valid: a week. */
 const FIRST_HOURS = 168
 
 const isApproved = (status: Affiliate['status']) => status === 'APPROVED' || status === 'ACTIVE'
 
-/** What the first message to an affiliate needs; undefined before they are approved, when they earn nothing. */
+/**
+ * The data for the first message to an affiliate; undefined before they are approved, because they earn nothing yet.
+ */
 export async function firstInvite(
   { ctx, origin }: PageRequest,
   { id, status }: Affiliate,
@@ -26,9 +28,9 @@ export const inviteWith = (
   { origin, path, expiresAt }: { origin: string; path: string; expiresAt: string },
 ): InviteMessage => ({ affiliateId, address: origin + path, expiresAt })
 
-/** A message to an affiliate with link, code, and own page, to be copied or opened in a mail program. */
+/** A message with the affiliate's link, code, and own page, to copy or to open in a mail program. */
 export function inviteCard({ ctx, zone, flash }: PageRequest, affiliate: Affiliate): Html {
-  // Another page may show the message of a form: a link to a page is for its affiliate alone.
+  // A form's message can be shown on another affiliate's page. This link is only for its own affiliate.
   if (flash?.invite?.affiliateId !== affiliate.id || !isApproved(affiliate.status)) return html``
   const { address, expiresAt } = flash.invite
   const link = linkOf(ctx.shop, affiliate.slug)
@@ -44,7 +46,7 @@ export function inviteCard({ ctx, zone, flash }: PageRequest, affiliate: Affilia
     `Your orders and your balance, until ${dayText(expiresAt, zone)}:`,
     address,
   ].map((line) => line.replace(/\s+/g, ' '))
-  // Mail programs expect CRLF; an address is encoded so that it adds no other header.
+  // Mail programs expect CRLF. The address is encoded so that it cannot add a header.
   const mail = `mailto:${encodeURIComponent(affiliate.email)}?subject=${encodeURIComponent(subject.replace(/\s+/g, ' '))}&body=${encodeURIComponent(lines.join('\r\n'))}`
   return html`<section class="card" aria-labelledby="invite-title"><h2 id="invite-title">Message to the affiliate</h2>
 <pre id="invite" class="invite">${lines.join('\n')}</pre>

@@ -55,7 +55,7 @@ export const affiliatePageRoutes: Route[] = [
   },
 ]
 
-/** Nothing of an archived affiliate can be changed. */
+/** Hides every control that changes an affiliate once they are archived. */
 async function show(pageRequest: PageRequest): Promise<View> {
   const affiliate = await affiliates.find(pageRequest.ctx, pageRequest.params.id ?? '')
   const request = { ...pageRequest, isOwner: pageRequest.isOwner && affiliate.deletedAt === null }
@@ -94,7 +94,7 @@ ${charts}
 ${
   recent.data.length
     ? html`${listTable('Latest commissions', columns, recent.data)}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: affiliate.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: affiliate.id })}">Visits and orders</a>${pageRequest.isOwner ? statementLink(request, affiliate) : ''}</p>`
-    : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
+    : empty('No commissions yet', 'Orders with their code or link appear here.', 'commissions')
 }
 ${customers}
 ${linked}
@@ -132,7 +132,7 @@ ${isOwner ? html`<p class="row"><a class="button small danger" href="${LIST}/${a
 }
 
 const archivedNotice = (at: string, zone: string): Html =>
-  html`<p class="notice wait">Archived on ${day(at, zone)}. New orders earn no commission, and unpaid commissions are held back, except those in an open payout. The code and the link stay reserved.</p>`
+  html`<p class="notice wait">Archived on ${day(at, zone)}. New orders earn no commission, and unpaid commissions are held back, except those in an open payout. Their code and link stay reserved.</p>`
 
 const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCountry }: Affiliate): Html | undefined => {
   const text = [homeAddress, [homePostalCode, homeCity].filter(Boolean).join(' '), homeState, homeCountry]
@@ -189,7 +189,7 @@ async function changeStatus(request: PageRequest) {
   const input = { status: form.get('status') ?? '' }
   const body = validateBody('updateAffiliate', input)
   const changed = await affiliates.update(ctx, params.id ?? '', body).catch(async (error) => {
-    // Pressed twice: the first request has done it.
+    // A double click: the first request already changed it.
     const now =
       error instanceof ApiError && error.code === 'concurrent_change'
         ? await affiliates.find(ctx, params.id ?? '')
@@ -215,7 +215,7 @@ const ALIAS_KINDS = [
 
 type Alias = components['schemas']['Alias']
 
-/** The additional codes and link names, such as those of another system. */
+/** Additional codes and link names, such as from an earlier system. */
 function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]): Html {
   const { ctx, isOwner, form: submitted } = request
   const remove = ({ id: alias, value }: Alias) =>
@@ -224,7 +224,7 @@ function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]):
       `${LIST}/${id}/aliases/${alias}/delete`,
       html`<button class="small">Remove<span class="visually-hidden"> ${value}</span></button>`,
     )
-  // The address of the shop is the same as in the link above.
+  // The link above already shows the shop's address.
   const known = others.length
     ? html`<h3>Also credited</h3><ul class="items">${others.map((alias) => html`<li><span>${alias.kind === 'CODE' ? 'Code' : 'Link'} <code title="${alias.kind === 'CODE' ? alias.value : linkOf(ctx.shop, alias.value)}">${isolated(alias.kind === 'CODE' ? alias.value : `?ref=${alias.value}`)}</code></span>${isOwner ? remove(alias) : ''}</li>`)}</ul>`
     : html``
@@ -253,7 +253,7 @@ async function removeAlias({ ctx, params }: PageRequest) {
 
 const KINDS = [
   ['customerEmail', 'Customer by email'],
-  ['customerId', 'Customer by id'],
+  ['customerId', 'Customer by ID'],
   ['product', 'Product'],
   ['variant', 'Variant'],
 ] as const
@@ -288,7 +288,7 @@ ${
         request,
         `${LIST}/${id}/connections`,
         html`<div class="fields">${select('kind', 'Kind', KINDS, submitted.get('kind') ?? 'customerEmail')}
-${input(request, { name: 'value', label: 'Value', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric ID of the customer, product or variant in your store.' })}</div>
+${input(request, { name: 'value', label: 'Value', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric ID of the customer, product, or variant in your store.' })}</div>
 <button class="main">Connect</button>`,
       )}</section></details>`
     : ''
@@ -312,8 +312,8 @@ async function confirmArchive(request: PageRequest): Promise<View> {
   const { id, name } = await affiliates.findUnarchived(ctx, request.params.id ?? '')
   const total = await sizeOf(ctx, { list: 'commissions', scope: id })
   const { value } = await readBalanceKept(request, { id, total })
-  const text = html`<p>${isolated(name)} will no longer be listed, and will earn nothing on new orders. The code and link are not reassigned, and existing commissions are kept.</p>
-${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>Links and tokens end for good; the affiliate can be restored.</p>`
+  const text = html`<p>${isolated(name)} will no longer be listed and will earn nothing on new orders. Their code and link stay reserved, and existing commissions are kept.</p>
+${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>Their links and tokens stop working permanently. You can restore the affiliate.</p>`
   const body = confirmation(request, {
     text,
     action: `${LIST}/${id}/archive`,
@@ -323,7 +323,7 @@ ${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${coun
   return { title: 'Archive this affiliate?', crumb: { to: `${LIST}/${id}`, text: name }, subjectId: id, body }
 }
 
-/** The effect of archiving on the balance of an affiliate. */
+/** How archiving affects an affiliate's balance. */
 function heldBackText({ balances }: Balances): Html {
   const sumOf = (cents: (balance: Balances['balances'][number]) => number) =>
     balances
@@ -332,7 +332,7 @@ function heldBackText({ balances }: Balances): Html {
       .join(', ')
   const unbatched = sumOf((balance) => balance.pendingCents + balance.approvedCents)
   const batched = sumOf((balance) => balance.batchedCents)
-  return html`<p>${unbatched ? html`Unpaid commissions are held back: <strong>${unbatched}</strong> before tax. They will not be paid while the affiliate is archived.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
+  return html`<p>${unbatched ? html`Unpaid commissions are held back: <strong>${unbatched}</strong> before tax. They will not be paid while the affiliate is archived.` : 'No commissions are awaiting approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
 }
 
 async function archive({ ctx, params }: PageRequest) {
@@ -345,9 +345,9 @@ async function unarchive({ ctx, params }: PageRequest) {
   return { to: `${LIST}/${id}`, flash: { text: 'Affiliate restored.' } }
 }
 
-/** The statement of last month, for printing. */
+/** A link to last month's statement, for printing. */
 function statementLink({ ctx, zone }: PageRequest, { id }: Affiliate): Html {
   const month = lastMonth(nowIso(ctx), zone)
   const path = `/admin/v1/affiliates/${id}/statement/file`
-  return html` · <a href="${urlWithQuery(path, { month, format: 'html' })}" target="_blank">Statement of ${monthText(month)}<span class="visually-hidden"> (opens a new tab)</span></a>`
+  return html` · <a href="${urlWithQuery(path, { month, format: 'html' })}" target="_blank">${monthText(month)} statement<span class="visually-hidden"> (opens a new tab)</span></a>`
 }

@@ -36,7 +36,7 @@ const PATH = '/admin/affiliates'
 const ARCHIVED = 'ARCHIVED'
 const STATUSES = ['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED', ARCHIVED] as const
 
-/** Sort keys: the heading of the column, the names of both directions, and the default direction. */
+/** Sort keys: the column's heading, the names of both directions, and the default direction. */
 const SORTS: Record<AffiliateSort['by'], { heading: string; ascending: string; descending: string; first: Way }> = {
   joined: { heading: 'Joined', ascending: 'Oldest first', descending: 'Newest first', first: '-' },
   name: { heading: 'Affiliate', ascending: 'Name, A to Z', descending: 'Name, Z to A', first: '' },
@@ -89,7 +89,7 @@ async function affiliatePage(request: PageRequest): Promise<ListPage<Affiliate>>
       textField(request, {
         name: 'q',
         label: 'Search',
-        placeholder: 'Name, email or code',
+        placeholder: 'Name, email, or code',
         maxlength: 200,
         chip: 'Search',
       }),
@@ -124,16 +124,16 @@ async function affiliatePage(request: PageRequest): Promise<ListPage<Affiliate>>
   }
 }
 
-const ARCHIVED_HINT = html`<p class="hint">New orders of archived affiliates earn no commission, and their unpaid commissions are held back. Restore one on its page.</p>`
+const ARCHIVED_HINT = html`<p class="hint">Archived affiliates earn nothing on new orders, and their unpaid commissions are held back. You can restore an affiliate on their page.</p>`
 
-/** The order of the list; amounts are compared in the currency of the shop. */
+/** The sort order. Amounts are compared in the shop's currency. */
 const sortOf = ({ ctx }: PageRequest, { values: { sort = NEWEST_FIRST } }: ListFilter): AffiliateSort => ({
   by: BY.find((by) => sort.endsWith(by)) ?? 'joined',
   isAscending: !sort.startsWith('-'),
   currency: ctx.shop.currency,
 })
 
-/** The filter as the list has it. Aliases are found whole. */
+/** The list's query for a filter. Aliases match only as a whole. */
 async function listFilter(request: PageRequest, filter: ListFilter) {
   const { ctx } = request
   const {
@@ -151,7 +151,7 @@ async function listFilter(request: PageRequest, filter: ListFilter) {
   }
 }
 
-/** A sorted list continues at a position among all ids, another one after an affiliate. */
+/** A sorted list continues at a position in the list of all IDs, an unsorted one after an affiliate. */
 async function fileReader(request: PageRequest, filter: ListFilter) {
   const { ctx } = request
   const filtered = await listFilter(request, filter)
@@ -166,7 +166,7 @@ async function fileReader(request: PageRequest, filter: ListFilter) {
   }
 }
 
-/** On small screens, where rows are cards without headings, the list is sorted by a select. */
+/** A select for the sort order on small screens, where rows are cards without headings. */
 function sortField({ form: submitted, query }: PageRequest): FilterField {
   const options = BY.flatMap((by): (readonly [string, string])[] => {
     const { first, ascending, descending } = SORTS[by]
@@ -191,7 +191,7 @@ function columns(
   const shopCurrency = ctx.shop.currency
   const current = sortOf(request, filter)
   const programOf = ({ campaignId }: Affiliate) => campaignId && (programs.get(campaignId) ?? campaignId)
-  // The heading of the current order leads to its opposite.
+  // The current column's heading reverses the order.
   const sorted = (by: AffiliateSort['by']) => {
     const isCurrent = current.by === by
     const sort = `${isCurrent ? (current.isAscending ? '-' : '') : SORTS[by].first}${by}`
@@ -244,15 +244,15 @@ const bulk =
 
 function none({ values: { q, campaignId }, status }: ListFilter, isOwner: boolean): Html {
   if (status === ARCHIVED && !q && !campaignId)
-    return empty('No archived affiliates', 'An affiliate is archived on their page.', 'affiliates')
-  if (q || campaignId || status) return empty('No affiliate matches', 'Change or clear the search.', 'search')
+    return empty('No archived affiliates', 'You can archive an affiliate on their page.', 'affiliates')
+  if (q || campaignId || status) return empty('No affiliates match', 'Change or clear the search.', 'search')
   const next = isOwner
     ? html`<a class="button main" href="${PATH}/new">Add the first affiliate</a>`
     : 'An owner can add one.'
   return empty('No affiliates yet', next, 'affiliates')
 }
 
-/** A page of the list has at most as many; more at once would delay other changes. */
+/** As many as one page lists. More in one form would delay other changes. */
 const MAX_CHANGED = 100
 
 async function changeStatuses(request: PageRequest) {
@@ -268,7 +268,7 @@ async function changeStatuses(request: PageRequest) {
       await affiliates.update(ctx, id, validateBody('updateAffiliate', { status }))
       changed += 1
     } catch (error) {
-      // Archived or changed by another request; the others continue.
+      // Another request archived or changed it. Continue with the others.
       if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error
       skipped += 1
     }
@@ -292,13 +292,13 @@ async function creation(request: PageRequest): Promise<View> {
   return {
     title: 'New affiliate',
     crumb: { to: PATH, text: 'Affiliates' },
-    lead: 'A link and a discount code are generated. A message with both is offered once the affiliate is approved.',
+    lead: 'A link and a discount code are generated. Once the affiliate is approved, you can send them a message with both.',
     body: html`<section class="card narrow">${form(
       request,
       `${PATH}/new`,
       html`${input(request, { name: 'name', label: 'Name', value: value('name'), required: true, ...limitsOf('createAffiliate', 'name') })}
 ${input(request, { name: 'email', label: 'Email', type: 'email', value: value('email'), required: true, ...limitsOf('createAffiliate', 'email') })}
-${select('campaignId', 'Program', [['', 'The default program of the shop'], ...programs], value('campaignId'))}
+${select('campaignId', 'Program', [['', 'The shop’s default program'], ...programs], value('campaignId'))}
 <div class="sticky"><button class="main">Create affiliate</button> <a class="button" href="${PATH}">Back</a></div>`,
     )}</section>`,
   }

@@ -13,7 +13,7 @@ import { urlWithQuery } from './url.ts'
 
 type AuditRecord = components['schemas']['AuditRecord']
 
-/** Names of the subjects of audit records. */
+/** Names of audit records' subjects. */
 export interface SubjectNames {
   users: Map<string, string>
   affiliates: Map<string, string>
@@ -25,7 +25,7 @@ export interface SubjectNames {
   zone: string
 }
 
-/** Reads the names of what the records are about, each kind at once. */
+/** Reads the names of the records' subjects with one query per kind. */
 export async function namesOf({ ctx, zone }: PageRequest, records: AuditRecord[]): Promise<SubjectNames> {
   const ids = records.flatMap(({ subjectId, actor, data }) =>
     [subjectId, actor.replace(/^key:/, ''), data.affiliateId].filter((id) => typeof id === 'string'),
@@ -62,16 +62,16 @@ export async function namesOf({ ctx, zone }: PageRequest, records: AuditRecord[]
   }
 }
 
-/** A record with what its sentence needs. */
+/** A record and what its sentence needs. */
 interface DescribedRecord {
   record: AuditRecord
   names: SubjectNames
-  /** A text of the data; empty without one. */
+  /** A text from the record's data, or an empty one. */
   text: (name: string) => string
   number: (name: string) => number
-  /** An amount of the data, in its currency or in that of the commission. */
+  /** An amount from the record's data, in its own currency or the commission's. */
   amount: (name: string) => string
-  /** The subject of the record, as a link where it has a page. */
+  /** The record's subject, as a link if it has a page. */
   subject: () => Html
   affiliate: () => Html
 }
@@ -92,7 +92,7 @@ function describe(record: AuditRecord, names: SubjectNames): DescribedRecord {
   }
 }
 
-/** Names of subjects that have no page, and pages of those that have one, by the prefix of their id. */
+/** Links a subject to its page, or names it if it has none. The ID's prefix tells its kind. */
 function subjectOf(id: string | null, names: SubjectNames): Html {
   if (id === null) return html``
   const link = (to: string, text: string) => html`<a href="${to}">${isolated(text)}</a>`
@@ -113,7 +113,7 @@ function subjectOf(id: string | null, names: SubjectNames): Html {
 }
 
 const file = (verb: string) => (describedRecord: DescribedRecord) =>
-  html`${verb} the ${describedRecord.text('format')} file of a ${subjectOf(describedRecord.text('batchId') || null, describedRecord.names)}, ${describedRecord.amount('totalCents')}`
+  html`${verb} the ${describedRecord.text('format')} file for a ${subjectOf(describedRecord.text('batchId') || null, describedRecord.names)}, ${describedRecord.amount('totalCents')}`
 
 const MODERATED: Readonly<Record<string, string>> = { approve: 'Approved', reject: 'Rejected', cancel: 'Canceled' }
 const SIGN_IN_METHODS: Readonly<Record<string, string>> = {
@@ -123,7 +123,7 @@ const SIGN_IN_METHODS: Readonly<Record<string, string>> = {
   token: 'with an access token',
 }
 
-/** Names of fields as words: `minimumPayoutCents` is `minimum payout`. */
+/** Field names as words: `minimumPayoutCents` becomes `minimum payout`. */
 const humanizeFields = (fields: unknown): string =>
   (Array.isArray(fields) ? fields : [])
     .map((name) =>
@@ -150,31 +150,30 @@ const SENTENCES: Readonly<Record<string, (describedRecord: DescribedRecord) => H
   'payout.reconciled': ({ subject, number }) =>
     html`Reconciled a ${subject()}: ${number('settled')} settled, ${number('returned')} returned`,
   'payout_line.returned': ({ affiliate, amount }) =>
-    html`Recorded the returned payment of ${affiliate()}, ${amount('amountCents')}`,
+    html`Recorded ${affiliate()}’s returned payment, ${amount('amountCents')}`,
   'payout_file.started': file('Started'),
   'payout_file.created': file('Created'),
   'payout_file.discarded': file('Discarded'),
   'affiliate.approved': ({ affiliate }) => html`Automatically approved ${affiliate()}`,
   'affiliate.updated': ({ affiliate, text, record }) =>
     text('status')
-      ? html`Changed the status of ${affiliate()} from ${nameOf(text('previousStatus'))} to ${nameOf(text('status'))}`
-      : html`Changed ${humanizeFields(record.data.fields)} of ${affiliate()}`,
+      ? html`Changed ${affiliate()}’s status from ${nameOf(text('previousStatus'))} to ${nameOf(text('status'))}`
+      : html`Changed ${affiliate()}: ${humanizeFields(record.data.fields)}`,
   'coupon.assigned': ({ affiliate, text }) =>
     html`Assigned the code <code>${isolated(text('code'))}</code> to ${affiliate()}`,
   'alias.created': ({ affiliate, text }) =>
-    html`Added the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
+    html`Added the alias <code>${isolated(text('alias'))}</code> for ${affiliate()}`,
   'alias.deleted': ({ affiliate, text }) =>
-    html`Removed the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
-  'customer.created': ({ subject }) => html`Recorded a ${subject()} who is bound to nobody`,
+    html`Removed the alias <code>${isolated(text('alias'))}</code> from ${affiliate()}`,
+  'customer.created': ({ subject }) => html`Recorded a ${subject()} without an affiliate`,
   'customer.bound': ({ subject, affiliate, text }) =>
     html`Bound a ${subject()} to ${affiliate()}${text('reasonCode') ? html`: ${nameOf(text('reasonCode')).toLowerCase()}` : ''}`,
   'customer.unbound': ({ subject, affiliate }) => html`Unbound a ${subject()} from ${affiliate()}`,
   'connection.created': ({ affiliate, text }) => html`Connected a ${text('kind').toLowerCase()} to ${affiliate()}`,
   'connection.deleted': ({ affiliate, text }) => html`Disconnected a ${text('kind').toLowerCase()} from ${affiliate()}`,
   'program.updated': ({ subject, record }) =>
-    html`Changed ${humanizeFields(record.data.fields)} of the program ${subject()}`,
-  'program.terms_set': ({ subject, number }) =>
-    html`Set version ${String(number('version'))} of the terms of the program ${subject()}`,
+    html`Changed the program ${subject()}: ${humanizeFields(record.data.fields)}`,
+  'program.terms_set': ({ subject, number }) => html`Set version ${String(number('version'))} of ${subject()}’s terms`,
   'settings.updated': ({ record }) =>
     html`Changed the settings: ${humanizeFields(Object.keys(record.data.changes ?? {})) || 'store webhook secret'}`,
   'user.created': ({ subject, text }) => html`Added the user ${subject()} as ${nameOf(text('role')).toLowerCase()}`,
@@ -195,16 +194,16 @@ const VERBS: Readonly<Record<string, string>> = {
   exported: 'Downloaded',
 }
 
-/** Within a sentence. Users and keys by their names: `user:usr_…` is an email address, `key:key_…` the label of the key. */
+/** An actor's name within a sentence: the email address for `user:usr_…`, the key's label for `key:key_…`. */
 export function actorName(actor: string, names: Pick<SubjectNames, 'users' | 'keys'>): string {
-  if (actor === 'operator') return 'the operator of the server'
+  if (actor === 'operator') return 'the server’s operator'
   if (actor === 'store') return 'the store'
   const id = actor.replace(/^(user|key):/, '')
   const label = names.keys.get(id)
   return names.users.get(id) ?? (label === undefined ? actor : `API key ${label}`)
 }
 
-/** What ids are of, where an action can have another noun: `payee.set` is about an affiliate. */
+/** The kind of resource by ID prefix. An action can have another noun: `payee.set` is about an affiliate. */
 const KINDS: Readonly<Record<string, string>> = {
   aff: 'affiliate',
   bat: 'payout',
@@ -217,9 +216,9 @@ const KINDS: Readonly<Record<string, string>> = {
 }
 const AMOUNTS = ['amountCents', 'netPayableCents']
 
-/** Renders a record as a sentence with names and links: from its action and subject, unless its data adds a fact. */
+/** Renders a record as a sentence with names and links. Most follow from the action and the subject. */
 export function sentenceOf(record: AuditRecord, names: SubjectNames): Html {
-  // Nothing is left of a record from which a person was erased.
+  // An erasure removed the data of this record.
   const isErased = record.salt === null
   const known = isErased ? undefined : SENTENCES[record.action]
   const description = describe(record, names)

@@ -26,7 +26,7 @@ export const auditRoutes: Route[] = [
     show: async (request) => showList(request, await auditPage(request)),
     hasFilter: true,
   },
-  // The export of the API is the one that can be verified.
+  // No CSV here: only the API's export can be verified.
   {
     path: '/audit.csv',
     ...rolesAndAuditOf('exportAudit'),
@@ -45,7 +45,7 @@ async function auditPage(request: PageRequest): Promise<ListPage<AuditRecord>> {
     path: PATH,
     title: 'Audit log',
     name: 'Audit records',
-    lead: 'Who did what, and when. Each record contains the hash of the one before it. Keep the last hash elsewhere: it reveals whether records were changed or removed in the database.',
+    lead: 'Who did what, and when. Each record contains the previous record’s hash. Keep a copy of the last hash elsewhere: it reveals whether records were changed or removed in the database.',
     above: ({ values }) => html`<div class="toolbar">${tabs(
       'Records',
       [
@@ -101,21 +101,21 @@ async function auditPage(request: PageRequest): Promise<ListPage<AuditRecord>> {
   }
 }
 
-/** The filter as the list of the API has it. */
+/** The API's query for a filter. */
 const queryOf = ({ values: { action, actor }, period }: ListFilter) => ({
   ...period,
   ...(action && { action }),
   ...(actor && { actor }),
 })
 
-/** Includes the records of views if requested, or when filtering by action. */
+/** Whether to include records of views: on request, or when filtering by action. */
 const showsEverything = (query: URLSearchParams): boolean =>
   query.get('view') === 'all' || Boolean(field(query, 'action'))
 
-/** Reading more rows for a page could take longer than it may. */
+/** Reading more rows could exceed a page's time limit. */
 const READ_AT_ONCE = 1000
 
-/** The newest changes are found at once, unless the shop had many views since: then they are searched for. */
+/** The newest changes are read directly. If many views were recorded since, they are searched for in the background. */
 async function readChanges(request: PageRequest, filter: ReturnType<typeof queryOf>): Promise<ShownRows<AuditRecord>> {
   const { ctx, query } = request
   const beforeSeq = beforeOf(query)
@@ -129,13 +129,13 @@ async function readChanges(request: PageRequest, filter: ReturnType<typeof query
   return { rows: data, rest: html`${notice}${nextPage(PATH, query, next === undefined ? undefined : String(next))}` }
 }
 
-/** Where a page begins. */
+/** The record a page starts after. */
 const beforeOf = (query: URLSearchParams): number | undefined => {
   const seq = Number(query.get('after'))
   return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
 }
 
-/** @param people the email addresses of users, by actor */
+/** @param people users' email addresses by actor */
 const columns = (names: SubjectNames, people: Map<string, string>): ListColumn<AuditRecord>[] => [
   { label: 'Event', kind: 'wide', cell: (record) => html`${sentenceOf(record, names)}${details(record)}` },
   {
@@ -156,7 +156,7 @@ const columns = (names: SubjectNames, people: Map<string, string>): ListColumn<A
 
 const MAX_DETAILS = 200
 
-/** The action as it is filtered by, and what else was recorded behind it. */
+/** The action's name, with the recorded data in a disclosure. */
 function details({ action, data }: AuditRecord): Html {
   const text = Object.entries(data)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)

@@ -21,33 +21,33 @@ type Rule = components['schemas']['TermsRule']
 
 const FIELDS = ['commissionType', 'commissionPercent', 'cookieDurationDays', 'promise', 'from', 'to']
 
-/** Usual rules of terms: what a customer's orders earn afterwards. */
+/** Common rules that limit which of a customer's orders earn. */
 const PROMISES: Record<string, Rule[]> = {
   year: [{ when: { customerMonth: { from: 12 } }, commissionPercent: null }],
   order: [{ when: { customerOrder: { from: 2 } }, commissionPercent: null }],
   all: [],
 }
 const PROMISE_NAMES = [
-  ['', 'As the terms are'],
-  ['year', 'First year of a customer'],
-  ['order', 'First order of a customer'],
-  ['all', 'All orders alike'],
+  ['', 'As in the terms at the time'],
+  ['year', 'A customer’s first year'],
+  ['order', 'A customer’s first order'],
+  ['all', 'All orders'],
 ] as const
 
 export const backtestRoutes: Route[] = [
   { path: '/programs/:id/backtest', ...rolesAndAuditOf('runBacktest'), show, hasFilter: true },
 ]
 
-/** The terms that are compared, as they are typed. */
+/** The terms to compare, as typed. */
 interface Terms {
   commissionType: string
   commissionPercent: string
   cookieDurationDays: string
-  /** One of {@link PROMISES}; empty for the terms of each order. */
+  /** One of {@link PROMISES}; empty for the terms each order was decided under. */
   promise: string
 }
 
-/** The earnings of past orders under other terms, first under the current ones. Nothing is stored. */
+/** Shows what past orders would earn under other terms, starting with the current ones. Nothing is stored. */
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const program = await programs.find(ctx, request.params.id ?? '')
@@ -63,7 +63,7 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: 'What if…',
     crumb: { to: `/admin/programs/${program.id}`, text: program.name },
-    lead: 'Recalculates past orders with other terms of the program, and compares the results. Nothing is changed.',
+    lead: 'Recalculates past orders under different terms and compares the results. Nothing is changed.',
     subjectId: program.id,
     body: html`${presets(request, program, proposed)}
 ${filterForm(request, {
@@ -77,7 +77,7 @@ ${filterInput(request, { name: 'cookieDurationDays', label: 'Click window', suff
 ${filterInput(request, { name: 'to', label: 'to', type: 'date', value: filterValues.to ?? '', maxlength: 10 })}`,
   },
   button: 'Compare',
-  label: 'Other terms',
+  label: 'Terms to compare',
   isMain: true,
 })}
 ${request.problem ? '' : await compare(request, program, { proposed, values: filterValues })}`,
@@ -102,7 +102,7 @@ const isSame = (terms: Terms, other: Terms): boolean =>
   Number(terms.cookieDurationDays) === Number(other.cookieDurationDays) &&
   terms.promise === other.promise
 
-/** Two points of a percentage, or a tenth of an amount. */
+/** How far the suggested rates are from the current one: two percentage points, or a tenth of an amount. */
 const stepOf = ({ commissionType, defaultCommissionBps: rate }: Program): number =>
   commissionType === 'PERCENT_OF_SALE' ? 200 : Math.max(1, Math.round(rate / 10))
 const MAX_PERCENT = 10_000
@@ -157,12 +157,14 @@ async function compare(
     read: (readCtx) => backtest.run(readCtx, body),
   })
   if (!value) return loadingNotice('Comparing orders…')
-  const title = isSame(proposed, termsOf(program, ctx.shop.currency)) ? 'With the current terms' : 'With other terms'
+  const title = isSame(proposed, termsOf(program, ctx.shop.currency))
+    ? 'With the current terms'
+    : 'With different terms'
   return html`<h2>${title}</h2><p class="hint">${periodText(values)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
 }
 
 function periodText({ from, to }: FilterValues): string {
-  if (!from && !to) return 'Orders of all time.'
+  if (!from && !to) return 'All orders.'
   const [since, until] = [from && `from ${dayOr(from)}`, to && `until ${dayOr(to)}`]
   return `Orders ${[since, until].filter(Boolean).join(' ')}.`
 }
@@ -191,7 +193,7 @@ function result(
     ],
     'stats',
   )}${hint}
-<p class="hint">Amounts are those of the first decision, before refunds and cancellations.</p>
+<p class="hint">Amounts are as first decided, before refunds and cancellations.</p>
 <div class="charts">${totals.map((total) => currencyCharts(total, most))}</div>
 ${LEGEND}
 <details class="numbers"><summary>Show as table</summary>
@@ -216,7 +218,7 @@ ${examples.length ? exampleTable(examples) : ''}`
 type OfAffiliate = Backtest['affiliates'][number]
 const nameIn = ({ name, affiliateId }: OfAffiliate): string => name ?? affiliateId
 
-/** The commission of a currency in all, and of the affiliates with the largest differences. */
+/** Charts of a currency's total commission, and of the affiliates with the largest differences. */
 function currencyCharts(total: Backtest['totals'][number], most: OfAffiliate[]): Html {
   const { currency, currentCents, proposedCents, deltaCents } = total
   const show = (cents: number) => money(cents, currency)

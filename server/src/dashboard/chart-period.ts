@@ -11,27 +11,29 @@ import { urlWithQuery } from './url.ts'
 const PATH = '/admin'
 const LENGTHS = [7, 30, 90]
 const DEFAULT_DAYS = 30
-/** Of one chart. */
+/** The longest period of a chart. */
 const MAX_DAYS = 366
 const DAY_MS = 86_400_000
 
 export const PERIOD_FIELDS = ['from', 'to']
 
-/** A period of whole days of the shop, and as many days before it. */
+/** A period of whole days in the shop's time zone, and an earlier one with as many days that starts on the same weekday. */
 export interface Period {
   days: number
   firstDay: string
   lastDay: string
+  /** The earlier period's first day: a multiple of seven days before, so that each day is compared with its weekday. */
+  earlierDay: string
   before: string
   from: string
   to: string
   timeZone: string
-  /** The parameters that select it, as in the address of the page. */
+  /** The URL parameters that select it. */
   values: FilterValues
 }
 
 /**
- * The period that was asked for: the last days including today, or those of the fields.
+ * The requested period: the last days including today, or the days in the form.
  *
  * @throws ApiError 400 for an invalid or future period.
  */
@@ -43,7 +45,7 @@ export function readPeriod({ ctx, query, zone, problem }: PageRequest): Period {
   return lastDays({ ctx, query, zone })
 }
 
-/** The last days including today, of which a page has links to some. */
+/** The last days, including today. Pages link to common lengths. */
 export function lastDays({ ctx, query, zone }: Pick<PageRequest, 'ctx' | 'query' | 'zone'>): Period {
   const today = localDate(nowIso(ctx), zone)
   const days = LENGTHS.find((length) => String(length) === query.get('days')) ?? DEFAULT_DAYS
@@ -67,16 +69,18 @@ function requireRange({ from: first = '', to = '' }: FilterValues, today: string
   return { first, last }
 }
 
-/** Including both. */
+/** The number of days, including both ends. */
 const daysBetween = (first: string, last: string): number => (Date.parse(last) - Date.parse(first)) / DAY_MS + 1
 
 function periodOf({ first, last }: { first: string; last: string }, timeZone: string, values: FilterValues): Period {
   const days = daysBetween(first, last)
+  const earlierDay = addDays(first, -7 * Math.ceil(days / 7))
   return {
     days,
     firstDay: first,
     lastDay: last,
-    before: startOfDay(addDays(first, -days), timeZone),
+    earlierDay,
+    before: startOfDay(earlierDay, timeZone),
     from: startOfDay(first, timeZone),
     to: endOfDay(last, timeZone),
     timeZone,
@@ -84,18 +88,19 @@ function periodOf({ first, last }: { first: string; last: string }, timeZone: st
   }
 }
 
-const daysText = (days: number): string => (days === 1 ? 'day' : `${days} days`)
+const daysText = (first: string, days: number): Html =>
+  days === 1 ? html`${day(first)}` : html`${day(first)} – ${day(addDays(first, days - 1))}`
 
-/** The shown period and the one it is compared with. */
-export const periodText = ({ days, firstDay, lastDay, values }: Period): Html =>
-  values.days
-    ? html`The last ${days} days, compared with the ${days} days before.`
-    : html`${day(firstDay)}${days === 1 ? '' : html` – ${day(lastDay)}`}, compared with the ${daysText(days)} before.`
+/** Names the period and the one it is compared with. */
+export const periodText = ({ days, firstDay, earlierDay, values }: Period): Html =>
+  html`${values.days ? `The last ${days} days` : daysText(firstDay, days)}, compared with the same weekdays of ${daysText(earlierDay, days)}.`
 
-export const legendTexts = ({ days }: Period): [now: string, before: string] =>
-  days === 1 ? ['This day', 'The day before'] : [`These ${days} days`, `The ${days} days before`]
+export const legendTexts = ({ days, earlierDay }: Period): [now: Html, before: Html] => [
+  html`${days === 1 ? 'This day' : `These ${days} days`}`,
+  html`${daysText(earlierDay, days)}`,
+]
 
-/** Links to the last days. */
+/** Links to the common lengths. */
 export const lengthTabs = ({ query }: PageRequest, path: string, current: string | undefined): Html =>
   tabs(
     'Period',
@@ -107,7 +112,7 @@ export const lengthTabs = ({ query }: PageRequest, path: string, current: string
     'segments',
   )
 
-/** Links to the last days, and a form for others. */
+/** Links to the common lengths, and a form for any period. */
 export const periodChoice = (request: PageRequest, { values }: Period): Html => {
   const currency = request.query.get('currency') ?? ''
   return html`${lengthTabs(request, PATH, request.problem ? undefined : values.days)}

@@ -4,31 +4,33 @@ import { type Html, html } from './html.ts'
 const HEIGHT = 100
 const STEP = 10
 const GAP = 2
-/** The label of a day is placed in tenths of the width of its chart. */
+/** The gap between bars that have an earlier value behind them. */
+const NARROW_GAP = 5
+/** A day's label is positioned in tenths of the chart's width. */
 const PLACES = 10
 
 interface Chart {
   name: string
-  /** The formatted sum of all values. */
+  /** The formatted total. */
   total: string
   /** Shown next to the total, such as the change since the period before. */
   note?: Html | string
   dates: string[]
   values: number[]
-  /** The values of the period before, drawn as a dashed line. */
+  /** The earlier period's values, drawn as wide pale bars behind the others. */
   before?: number[]
   show: (value: number) => string
   /** A shorter form for the axis. */
   tick?: (value: number) => string
 }
 
-/** The smallest of 1, 2, 2.5 and 5 times a power of ten that is at least a value. */
+/** Rounds up to 1, 2, 2.5, or 5 times a power of ten. */
 function ceiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
   return ([1, 2, 2.5, 5].find((factor) => factor * power >= value) ?? 10) * power
 }
 
-/** The values of the axis: zero, the ends, and a half. All zeros give an axis from zero to one. */
+/** The ends of the axis. If all values are zero, it runs from zero to one. */
 export function scaleOf(values: number[]): { top: number; low: number } {
   const [most, least] = [Math.max(0, ...values), Math.min(0, ...values)]
   return { top: most > 0 || least === 0 ? Math.max(1, ceiling(most || 1)) : 0, low: least < 0 ? -ceiling(-least) : 0 }
@@ -41,16 +43,16 @@ export function scaleOf(values: number[]): { top: number; low: number } {
 export function chart({ name, total, note, dates, values, before = [], show, tick = show }: Chart): Html {
   const { top, low } = scaleOf([...values, ...before])
   const y = (value: number) => ((top - value) / (top - low)) * HEIGHT
-  const bars = values.map((value, index) => {
-    const [from, to] = [y(Math.max(0, value)), y(Math.min(0, value))]
-    // A nonzero value stays visible, however small.
-    const height = value === 0 ? 0 : Math.max(1, to - from)
-    return html`<rect class="bar" x="${index * STEP + GAP / 2}" y="${from.toFixed(2)}" width="${STEP - GAP}" height="${height.toFixed(2)}"></rect>`
-  })
+  const barsOf = (values: number[], kind: string, gap: number) =>
+    values.map((value, index) => {
+      const [from, to] = [y(Math.max(0, value)), y(Math.min(0, value))]
+      // Even the smallest nonzero value stays visible.
+      const height = value === 0 ? 0 : Math.max(1, to - from)
+      return html`<rect class="${kind}" x="${index * STEP + gap / 2}" y="${from.toFixed(2)}" width="${STEP - gap}" height="${height.toFixed(2)}"></rect>`
+    })
   const width = Math.max(1, values.length) * STEP
   // Without earlier values, there is nothing to compare.
   const earlierValues = before.some((value) => value !== 0) ? before : []
-  const line = earlierValues.map((value, index) => `${index * STEP + STEP / 2},${y(value).toFixed(2)}`).join(' ')
   // No middle tick at 0.5: counts are integers.
   const middle = top > 1 ? [top / 2] : []
   const ticks = low < 0 ? [top, 0, low] : [top, ...middle, 0]
@@ -64,8 +66,7 @@ export function chart({ name, total, note, dates, values, before = [], show, tic
 <div class="plot"><div class="ticks" aria-hidden="true">${ticks.map((value) => html`<span>${tick(value)}</span>`)}</div>
 <div class="field-of"><svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${`${name} per day, at most ${show(Math.max(0, ...values))}`}">
 ${ticks.map((value) => html`<line class="grid-line" x1="0" x2="${width}" y1="${y(value)}" y2="${y(value)}"></line>`)}
-<line class="axis" x1="0" x2="${width}" y1="${y(0)}" y2="${y(0)}"></line>${bars}
-${line ? html`<polyline class="before halo" points="${line}"></polyline><polyline class="before" points="${line}"></polyline>` : ''}</svg>
+<line class="axis" x1="0" x2="${width}" y1="${y(0)}" y2="${y(0)}"></line>${barsOf(earlierValues, 'bar before', GAP)}${barsOf(values, 'bar', earlierValues.length ? NARROW_GAP : GAP)}</svg>
 <ol class="marks" aria-label="${`${name} by day`}">${marks}</ol></div>
 <div class="ends" aria-hidden="true">${ticksOf(dates).map((date) => html`<span>${shortDay(date)}</span>`)}</div></div></figure>`
 }
@@ -74,17 +75,17 @@ ${line ? html`<polyline class="before halo" points="${line}"></polyline><polylin
 const ticksOf = (dates: string[]): string[] =>
   [...new Set([0, (dates.length - 1) >> 1, dates.length - 1])].flatMap((index) => dates[index] ?? [])
 
-/** A day without its year, which the label of each day shows. */
+/** A day without its year, which each day's own label shows. */
 const shortDay = (date: string): string => dayText(date).replace(/, \d+$/, '')
 
-/** An amount as it is, and as it would be. */
+/** An amount under the current terms and under the proposed ones. */
 export interface Pair {
   name: Html | string
   current: number
   proposed: number
 }
 
-/** A chart with two bars for each pair of amounts, which are shown next to them. All bars have one scale. */
+/** A chart with two bars per pair, with the amounts beside them. All bars share one scale. */
 export function pairChart(
   { name, total, note }: Pick<Chart, 'name' | 'note'> & { total?: string },
   pairs: Pair[],

@@ -29,10 +29,10 @@ const ACTIONS = { approve: 'approved', reject: 'rejected' } as const
 type Action = keyof typeof ACTIONS
 const isAction = (text: string): text is Action => Object.hasOwn(ACTIONS, text)
 
-/** The filter as the API has it. @throws ApiError 400 for a search by order, which the API cannot repeat. */
+/** The API's filter. @throws ApiError 400 for a search by order, which the API does not have. */
 function bodyOf(filter: ListFilter) {
   const { currency, min: minAmountCents, max: maxAmountCents, values } = filter
-  if (values.order) throw invalidBody('Select the commissions of an order in the list.')
+  if (values.order) throw invalidBody('Select an order’s commissions in the list.')
   return {
     ...apiFilter({ ...filter, status: 'PENDING' }),
     ...(currency && { currency }),
@@ -54,14 +54,14 @@ const inWords = (sums: MovableSums): string =>
     ? `${counted(total(sums), 'commission')} (${sums.map((sum) => money(sum.commissionCents, sum.currency)).join(', ')})`
     : 'none'
 
-/** The sums as a form sends them back, to be compared with those of that moment. */
+/** The totals as text. The form sends them back, and they are compared with the totals at that time. */
 const shownText = (sums: MovableSums): string =>
   sums.map(({ currency, commissions, commissionCents }) => `${currency} ${commissions} ${commissionCents}`).join(', ')
 
 const CHANGED =
   'The matching commissions changed after this page was shown. Nothing was changed. Review the new totals and confirm again.'
 
-/** The filter with the affiliate that was found: the typed text may mean another one when the form is sent. */
+/** The filter with the affiliate's ID: the typed text may match someone else by the time the form is sent. */
 const shownFilter = ({ values, affiliateId }: ListFilter) => ({
   ...values,
   ...(affiliateId && { affiliate: affiliateId }),
@@ -76,14 +76,14 @@ async function preview(request: PageRequest): Promise<View> {
   const conditions = conditionsText(list, filter)
   const { value: sums, readAt } = await readForPage(request.ctx, {
     key: ['bulk', filter.values, filter.affiliateId],
-    // A rejected form shows the sums of now, which the next one is compared with.
+    // A rejected form shows fresh totals, so that the next attempt is compared with them.
     cost: submitted.size ? undefined : rowsOf({ list: 'commissions', status: 'PENDING' }),
     read: (readCtx) => sumsOf({ ...request, ctx: readCtx }, filter),
   })
   const view = {
     title: 'Approve or reject all',
     crumb: { to: back, text: 'Commissions' },
-    lead: 'Every commission that awaits approval and matches the filter, on all pages of the list.',
+    lead: 'Every commission awaiting approval that matches the filter, on all pages of the list.',
   }
   if (!sums || filter.isSearching)
     return {
@@ -93,7 +93,7 @@ async function preview(request: PageRequest): Promise<View> {
   if (sums.length === 0) {
     return {
       ...view,
-      body: empty('No commission awaits approval with this filter', html`<a href="${back}">Back to the list</a>`),
+      body: empty('No commissions awaiting approval match this filter', html`<a href="${back}">Back to the list</a>`),
     }
   }
   const rows = sums.map((sum) => [sum.currency, count(sum.commissions), money(sum.commissionCents, sum.currency)])
@@ -102,7 +102,7 @@ async function preview(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
 ${conditions}
 ${table('Totals by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
-<p class="hint">${figuresAsOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} Possible duplicates are decided one by one. If their number or totals differ by then, nothing is changed, and this page shows the new totals. Each change is recorded in the audit log.</p>
+<p class="hint">${figuresAsOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} Possible duplicates must be decided one by one. If the count or total has changed by the time you confirm, nothing is changed and this page shows the new totals. Each change is recorded in the audit log.</p>
 ${form(
   request,
   PATH,
@@ -112,14 +112,14 @@ ${form(
   }
 }
 
-/** More in one form would take longer than a browser waits. */
+/** More would take longer than a browser waits for a form. */
 const MAX_CHANGED = 10_000
 
 async function moderateAll(request: PageRequest) {
   const { ctx, form: submitted } = request
   const filter = await readFilter(request, await commissionList(request))
   const action = submitted.get('action') ?? ''
-  if (!isAction(action)) throw invalidBody('Choose whether to approve or to reject them.')
+  if (!isAction(action)) throw invalidBody('Choose whether to approve or reject them.')
   const { changed, before } = await moderateShown(ctx, action, {
     filter: moderation(action, filter).filter ?? {},
     areShown: (sums) => shownText(sums) === submitted.get('shown'),

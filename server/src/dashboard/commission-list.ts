@@ -43,7 +43,10 @@ const TABS = [
   'ALL',
 ] as const satisfies (Status | 'ALL')[]
 
-/** The names of affiliates by id, and of adjusted orders by the id of their commission. Goods that were refunded, in cents by that id. */
+/**
+ * Names for commission rows: affiliates by ID, adjusted orders by commission ID, and refunded goods in cents by
+ * commission ID.
+ */
 interface Names {
   affiliates: Map<string, string>
   orders: Map<string, string>
@@ -61,7 +64,7 @@ export async function commissionList(request: PageRequest): Promise<ListPage<Com
     tabs: {
       values: TABS,
       text: (status) => (status === 'PENDING' ? 'Awaiting approval' : nameOf(status ?? '')),
-      // Those that await approval; all of them where none does.
+      // Without a tab: commissions awaiting approval, or all if there are none.
       first: async ({ affiliateId }) => {
         const counts = await commissions.countsByStatus(ctx, { ...(affiliateId && { affiliateId }) })
         return counts.get('PENDING') ? 'PENDING' : 'ALL'
@@ -69,7 +72,7 @@ export async function commissionList(request: PageRequest): Promise<ListPage<Com
       counts: ({ affiliateId, values: { programId } }) =>
         commissions.countsByStatus(ctx, { ...(affiliateId && { affiliateId }), ...(programId && { programId }) }),
       countedBy: ['affiliate', 'programId'],
-      // The service does not set it.
+      // The server never sets it.
       rare: 'ACCEPTED',
     },
     filters: [
@@ -86,7 +89,7 @@ export async function commissionList(request: PageRequest): Promise<ListPage<Com
   }
 }
 
-/** The columns of a table of commissions, and of the file. */
+/** Columns of commissions, for the page and the CSV file. */
 export async function commissionColumns(
   { ctx, zone }: Pick<PageRequest, 'ctx' | 'zone'>,
   rows: Commission[],
@@ -134,7 +137,7 @@ const goodsAmount = (commission: Commission) =>
   isAdjustment(commission) ? null : amountCell(goodsCents(commission), commission.orderCurrency)
 const earnedAmount = (commission: Commission) => amountCell(commission.commissionAmountCents, commission.currency)
 
-/** The order with a link to its explanation; for an adjustment its reason and the adjusted order. */
+/** The order, linked to its explanation. For an adjustment, the reason and the adjusted order. */
 function orderCell(commission: Commission, names: Names): Html {
   const { order, reason } = orderOf(commission, names)
   if (reason === undefined)
@@ -150,7 +153,7 @@ const goodsCell = (commission: Commission, { refunded }: Names): Html | string =
     ? '–'
     : goods(Math.max(0, goodsCents(commission)), refunded.get(commission.id) ?? 0, commission.orderCurrency)
 
-/** A negative adjustment takes a paid commission back, in its own row. */
+/** A negative adjustment claws back a paid commission, in its own row. */
 const earnedCell = ({ orderStatus, payoutBatchId, commissionAmountCents, currency }: Commission) =>
   orderStatus === 'REVERSED' && payoutBatchId !== null
     ? money(commissionAmountCents, currency)
@@ -172,21 +175,21 @@ async function readNames(ctx: Context, list: Commission[]): Promise<Names> {
 
 const ADJUSTMENT = /^adj:([^:]+):(.*)$/s
 
-/** The names of the orders that adjustments in a list are about, by the id of their commission. */
+/** Names of the orders that a list's adjustments are about, by commission ID. */
 export const adjustedOrders = (ctx: Context, list: Commission[]): Promise<Map<string, string>> =>
   orderNames(
     ctx,
     list.flatMap(({ orderId }) => ADJUSTMENT.exec(orderId)?.[1] ?? []),
   )
 
-/** Why an adjustment was recorded, from its order id. */
+/** Why an adjustment was recorded. Its order ID contains the reason. */
 function reasonOf(text: string): string {
   if (text === 'reversal') return 'Reversal'
   if (text === 'carry') return 'Debt carried forward'
   return text === 'returned' ? 'Returned payment' : `Refund ${text}`
 }
 
-/** The order of a commission as the merchant knows it; for an adjustment the adjusted order, and why it was adjusted. */
+/** The order's name as the merchant knows it. For an adjustment, the adjusted order and the reason. */
 export function orderOf(
   commission: Commission,
   { orders }: Pick<Names, 'orders'>,
@@ -196,7 +199,7 @@ export function orderOf(
   return { order: orders.get(commissionId), reason: reasonOf(reason) }
 }
 
-/** The conditions that the list of the API also has. */
+/** Filters that the API's list supports as well. */
 export const apiFilter = ({ status, affiliateId, values: { programId }, period }: ListFilter) => ({
   ...period,
   ...(status && { status: status as Status }),
@@ -204,7 +207,7 @@ export const apiFilter = ({ status, affiliateId, values: { programId }, period }
   ...(programId && { programId }),
 })
 
-/** The query of a search by amount; undefined for a filter without one. */
+/** The query for a search by amount; undefined if the filter has no amount. */
 const amountQuery = (filter: ListFilter) => {
   const { currency, min: minAmountCents, max: maxAmountCents } = filter
   return currency === undefined ? undefined : { ...apiFilter(filter), currency, minAmountCents, maxAmountCents }
@@ -231,7 +234,7 @@ async function readFile(ctx: PageRequest['ctx'], filter: ListFilter, after: stri
   return { rows: data, next: next?.after }
 }
 
-/** The commissions of an order that is searched by its id or its own name. */
+/** Finds an order's commissions by its ID or name. */
 async function findOfOrder(ctx: PageRequest['ctx'], filter: ListFilter): Promise<Commission[]> {
   const { order = '' } = filter.values
   const { from: _from, to: _to, ...shared } = apiFilter(filter)
@@ -261,7 +264,7 @@ function none(filter: ListFilter): Html {
   return filter.status === 'PENDING'
     ? empty(
         'No commissions await approval',
-        'Orders of programs without automatic approval appear here.',
+        'Orders in programs without automatic approval appear here.',
         'commissions',
       )
     : empty(
@@ -271,7 +274,7 @@ function none(filter: ListFilter): Html {
       )
 }
 
-/** The conditions that are set, in a sentence. */
+/** The filter's conditions as one sentence. */
 export function conditionsText(list: ListPage<Commission>, filter: ListFilter): Html {
   const set = Object.entries(chipsOf(list, filter)).filter(([name]) => filter.values[name])
   return set.length

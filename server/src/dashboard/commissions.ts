@@ -20,7 +20,7 @@ const PATH = '/admin/commissions'
 const MOVES = { approve: 'approved', reject: 'rejected', reopen: 'reopened' } as const
 type Move = keyof typeof MOVES
 
-/** The buttons of rows are not part of the form of the selection: Enter on a checkbox presses the first button of its form. */
+/** A separate form for the rows' buttons: Enter on a checkbox presses the first button in its form. */
 const ROW_FORM = 'row'
 
 export const commissionRoutes: Route[] = [
@@ -35,7 +35,7 @@ export const commissionRoutes: Route[] = [
   { path: '/commissions/:id/:move', ...rolesAndAuditOf('approveCommission'), act: moderateOne, page: show },
 ]
 
-/** The list with the actions of an owner. */
+/** The list with an owner's actions. */
 async function show(request: PageRequest): Promise<View> {
   const list = await commissionList(request)
   if (!request.isOwner) return showList(request, list)
@@ -92,7 +92,7 @@ async function moderateOne(request: PageRequest) {
   const { id = '', move = '' } = request.params
   if (!Object.hasOwn(MOVES, move)) throw notFound('path_unknown', 'No such page.')
   const row = await moderate(request.ctx, move as Move, id).catch(async (error) => {
-    // Pressed twice: the first request has done it.
+    // A double click: the first request already changed it.
     const [moved] = isConflict(error) ? await findMoved(request.ctx, move as Move, [id]) : []
     if (!moved) throw error
     return moved

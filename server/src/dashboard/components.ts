@@ -7,11 +7,11 @@ import { urlWithQuery } from './url.ts'
 export const empty = (title: Html | string, next: Html | string, name?: IconName): Html =>
   html`<div class="empty">${name ? icon(name) : ''}<p><strong>${title}</strong></p><p>${next}</p></div>`
 
-/** Renders a text that can be copied. */
+/** Renders text with a copy button. */
 export const copyable = (id: string, label: string, value: string): Html =>
   html`<span class="copy"><code id="${id}" aria-label="${label}">${value}</code> <button type="button" class="small" data-copy="${id}" hidden>Copy<span class="visually-hidden"> ${label}</span></button></span>`
 
-/** Renders names and values. Values that are undefined are left out. */
+/** Renders names and values, without undefined values. */
 export const facts = (
   list: (readonly [name: string, value: Html | Html[] | string | number | undefined])[],
   kind = 'facts',
@@ -24,11 +24,11 @@ interface TabLink {
   to: string
   text: string
   isCurrent: boolean
-  /** How many rows it lists, if that is known without reading them. */
+  /** The number of rows, if it is known without reading them. */
   count?: number | undefined
 }
 
-/** The filters of a list that are set, each a link to the list without it. */
+/** The active filters, each a link that removes it. */
 export function chips(
   path: string,
   query: Record<string, string | undefined>,
@@ -41,13 +41,13 @@ export function chips(
   return html`<ul class="chips" aria-label="Filters">${set.map((name) => html`<li><a href="${without([name])}">${names[name]}<span class="visually-hidden"> (remove)</span></a></li>`)}${set.length > 1 ? html`<li><a class="all" href="${without(set)}">Clear all</a></li>` : ''}</ul>`
 }
 
-/** The number of rows of a tab: of its status, or of all. */
+/** The number of rows with a tab's status, or of all. */
 export function countOf(counts: Map<string, number> | undefined, status: string | undefined): number | undefined {
   if (!counts) return undefined
   return status === undefined ? [...counts.values()].reduce((sum, count) => sum + count, 0) : (counts.get(status) ?? 0)
 }
 
-/** Links that filter the same list, with the current one marked. */
+/** Links that filter one list. The current one is marked. */
 export const tabs = (label: string, links: TabLink[], kind: 'tabs' | 'segments' = 'tabs'): Html =>
   html`<nav class="${kind}" aria-label="${label}"><ul>${links.map(
     ({ to, text, isCurrent, count: rows }) =>

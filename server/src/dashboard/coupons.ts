@@ -41,7 +41,7 @@ async function couponPage(request: PageRequest): Promise<ListPage<Coupon>> {
     path: PATH,
     title: 'Coupons',
     className: 'figures',
-    lead: 'The discount code of each affiliate. An order with a code is credited to its affiliate. Orders and amounts include those with the affiliate’s link.',
+    lead: 'Each affiliate’s discount code. An order with a code is credited to its affiliate. Orders and amounts cover everything credited to the affiliate, by code or link.',
     tabs: {
       label: 'By status of the affiliate',
       values: STATUSES,
@@ -70,7 +70,7 @@ async function couponPage(request: PageRequest): Promise<ListPage<Coupon>> {
     },
     none: ({ values: { code } }) =>
       code
-        ? empty('No code matches', 'Change or clear the search.', 'search')
+        ? empty('No codes match', 'Change or clear the search.', 'search')
         : empty('No codes yet', html`Each <a href="/admin/affiliates">affiliate</a> has one.`, 'coupons'),
     actions: () => (isOwner ? html`<a class="button main" href="${PATH}/new">Assign a code</a>` : undefined),
   }
@@ -82,7 +82,7 @@ function columns(
   { programs, earned }: { programs: Map<string, string>; earned: Map<string, AffiliateFigures> },
 ): ListColumn<Coupon>[] {
   const { orders, revenue, commission } = figureColumns<Coupon>(currency, ({ affiliateId }) => earned.get(affiliateId))
-  // Most shops give no discount and have no codes that need a note.
+  // Most shops give no discount, and their codes need no note.
   const optional = [
     { label: 'Discount', card: 'inline', text: (coupon: Coupon) => discountOf(coupon, currency) },
     { label: 'Notes', kind: 'wide', text: (coupon: Coupon) => coupon.warnings.map(({ message }) => message).join(' ') },
@@ -122,13 +122,13 @@ async function assignment(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow">${form(
       request,
       `${PATH}/new`,
-      html`${input(request, { name: 'affiliate', label: 'Affiliate', required: true, placeholder: 'Name, email or current code', maxlength: 320 })}
+      html`${input(request, { name: 'affiliate', label: 'Affiliate', required: true, placeholder: 'Name, email, or current code', maxlength: 320 })}
 ${codeForm(request, '')}`,
     )}</section>`,
   }
 }
 
-/** The field of a code, with the nearest allowed code when the one that was sent is not allowed. */
+/** The code field. If the submitted code is not allowed, a button offers the nearest one that is. */
 export function codeForm(request: PageRequest, current: string): Html {
   const typed = request.form.get('code') ?? current
   const nearest = coupons.nearestAllowed(typed)
@@ -137,12 +137,12 @@ export function codeForm(request: PageRequest, current: string): Html {
 }
 
 /**
- * Assigns the code of the form, or a random one. The error for a code that is not allowed or taken names one that is free.
+ * Assigns the submitted code, or a random one. The error for an invalid or taken code suggests a free one.
  *
  * @throws ApiError as {@link coupons.assign} does.
  */
 export async function assignCode({ ctx, form }: PageRequest, affiliateId: string): Promise<Coupon> {
-  // The second button of the form sends its code after the field.
+  // The form's second button sends its code after the field's value.
   const code = form.getAll('code').at(-1)?.trim()
   if (code) form.set('code', code)
   try {

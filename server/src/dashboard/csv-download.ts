@@ -7,20 +7,20 @@ import { localDate, localTime } from '../core/time-zone.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest, View } from './route.ts'
 
-/** The rows that are read at a time. */
+/** Rows read at a time. */
 export const ROWS_AT_ONCE = 250
 
-/** Rows of a file, and where the next ones start; undefined at the end. */
+/** Rows of a file, and where the next rows start; undefined at the end. */
 export interface FileRows<Row, Next> {
   rows: Row[]
   next: Next | undefined
 }
 
 /**
- * A list as CSV, written as it is read, so that its length needs no memory.
+ * Streams a list as CSV, so that long lists need no memory.
  *
- * @param file Its columns are built once per page of rows, because they look up names for the rows.
- * @param read The first rows are read before the response starts, so that an invalid filter is shown as an error.
+ * @param file builds its columns once per page of rows, because they look up names
+ * @param read reads the first rows before the response starts, so that an invalid filter returns an error
  */
 export async function listFile<Row, Next>(
   { ctx, zone }: PageRequest,
@@ -43,7 +43,7 @@ export async function listFile<Row, Next>(
   return { title: '', body: html``, download: { name: file, content: toByteStream(lines()) } }
 }
 
-/** The next rows of a list that continues after an item, without counting them. */
+/** Reads the next rows of a list that continues after an item. Nothing is counted. */
 export async function wholeList<Row, Query extends PageQuery>(
   ctx: OwnerContext,
   list: (ctx: OwnerContext, query: Query) => Promise<{ data: Row[] }>,
@@ -54,7 +54,7 @@ export async function wholeList<Row, Query extends PageQuery>(
   return { rows: data, next: nextAfter(data, idOf) }
 }
 
-/** The id of the last row of a full page, after which a list continues. */
+/** The last row's ID if the page is full: the list continues after it. */
 export const nextAfter = <Row>(rows: Row[], idOf: (row: Row) => string): string | undefined => {
   const last = rows.at(-1)
   return last !== undefined && rows.length === ROWS_AT_ONCE ? idOf(last) : undefined
@@ -65,7 +65,7 @@ export const amountCell = (cents: number | bigint, currency: string): CsvCell =>
 
 export const timeCell = (at: string | null, zone: string): CsvCell => (at === null ? null : localTime(at, zone))
 
-/** A link to the file of a list with the same filter. */
+/** A link that downloads a list with its filter applied. */
 export function fileLink(path: string, query: URLSearchParams): Html {
   const filter = new URLSearchParams(
     [...query].filter(([name, value]) => value && !['page', 'after', 'size'].includes(name)),

@@ -58,7 +58,7 @@ async function customerPage(request: PageRequest): Promise<ListPage<Customer>> {
   return {
     path: PATH,
     title: 'Customers',
-    lead: 'Who was referred by whom. Later orders of a bound customer are credited to the affiliate without a code or link.',
+    lead: 'Who referred whom. A bound customer’s later orders are credited to the affiliate, even without a code or link.',
     filters: [
       textField(request, { name: 'customerId', label: 'Customer ID', maxlength: 255, chip: 'Customer' }),
       affiliateField(request),
@@ -98,10 +98,10 @@ const BOUND_BY: Record<NonNullable<Customer['boundBy']>, string> = {
 const nameIn = ({ customerId }: Customer): Html | string =>
   customerId === null ? 'Known by email' : isolated(customerId)
 
-/** Addresses are not stored, so a customer without an id has no name. */
+/** Email addresses are not stored, so a customer without an ID has no name. */
 const customerCell = (customer: Customer): Html => html`<a href="${PATH}/${customer.id ?? ''}">${nameIn(customer)}</a>`
 
-/** The columns of a table of customers, and of the file. */
+/** Columns of customers, for the page and the CSV file. */
 async function customerColumns(
   { ctx, zone }: PageRequest,
   rows: Customer[],
@@ -148,8 +148,8 @@ async function customerColumns(
 }
 
 /**
- * `4 of 12 months left`, as the terms count them; undefined when they do not end, or before the first order. Terms that pay
- * for the first order only leave none.
+ * `4 of 12 months left`, as the terms count them. Undefined before the first order, and if commission never ends. Terms
+ * that pay only for the first order leave none.
  */
 export function monthsLeft(
   { firstOrderAt, commissionEndsAt }: Customer,
@@ -163,7 +163,7 @@ export function monthsLeft(
   return `${count(total - past)} of ${count(total)} months left`
 }
 
-/** The newest customers of an affiliate, for the affiliate's page. */
+/** An affiliate's newest customers, for the affiliate's page. */
 export async function customerSection(request: PageRequest, affiliateId: string): Promise<Html> {
   const { query } = request
   const listQuery = { affiliateId, ...pageOf(query, 'customers') }
@@ -226,7 +226,7 @@ ${notice}${list && pager(`${PATH}/${id}`, query, list.pagination)}`,
 
 function bindingFacts({ isOwner, zone }: PageRequest, customer: Customer, program: string | null): Html {
   const { boundAt, boundBy } = customer
-  // The record says who bound the customer, and by which evidence.
+  // The audit record names who bound the customer, and the evidence.
   const onDay = boundAt === null ? '' : localDate(boundAt, zone)
   const audit = urlWithQuery('/admin/audit', { action: 'customer.bound', from: onDay })
   return facts([
@@ -245,7 +245,7 @@ async function confirmUnbinding(request: PageRequest): Promise<View> {
   const to = `${PATH}/${customer.id}`
   const name = customer.customerId ?? 'Customer known by email'
   const body = confirmation(request, {
-    text: html`<p>Later orders of ${nameIn(customer)} need other evidence, and a later sign-up, order or import may bind the customer again. Recorded commissions stay.</p>`,
+    text: html`<p>Later orders from ${nameIn(customer)} need other evidence. A later sign-up, order, or import can bind the customer again. Recorded commissions are kept.</p>`,
     action: `${to}/unbind`,
     button: 'Unbind customer',
     back: to,

@@ -46,7 +46,7 @@ async function deliveryPage(request: PageRequest): Promise<ListPage<Delivery>> {
   return {
     path: PATH,
     title: 'Deliveries',
-    lead: html`Every delivery of an event to a webhook. To redeliver many, filter the failed ones of a webhook. The same bytes are sent with the same <code>webhook-id</code>.`,
+    lead: html`Every event sent to a webhook. To redeliver many at once, filter by one webhook and by failed status. Redelivery sends the same bytes with the same <code>webhook-id</code>.`,
     filters: [
       selectField(request, {
         name: 'status',
@@ -105,10 +105,10 @@ const again = (request: PageRequest, { id, status, event, createdAt }: Delivery)
     html`<input type="hidden" name="back" value="${String(request.query)}"><button class="small">${status === 'RETRYING' ? 'Retry now' : 'Redeliver'}<span class="visually-hidden"> ${event} of ${createdAt}</span></button>`,
   )
 
-/** Outcomes of deliveries that can be sent again. */
+/** Outcomes of deliveries that can be redelivered. */
 const REDELIVERABLE: Readonly<Record<string, string>> = { FAILED: 'failed', SENT: 'were sent' }
 
-/** Leads from a list of finished deliveries of one webhook to the page that redelivers them. */
+/** Links a list of one webhook's finished deliveries to the page that redelivers them. */
 function redeliverThese(subscriptions: Subscription[], filter: FilterValues, total: number): Html | undefined {
   const { status, event } = filter
   const [only] = subscriptions.length === 1 ? subscriptions : []
@@ -119,7 +119,7 @@ function redeliverThese(subscriptions: Subscription[], filter: FilterValues, tot
   return html`<a class="button" href="${to}">Redeliver ${counted(total, 'delivery', 'deliveries')}</a>`
 }
 
-/** How many deliveries would be sent again, the button that does, and the period, which can be narrowed. */
+/** Shows how many deliveries would be sent again, with a button to do so and a period to narrow them. */
 async function previewMany(request: PageRequest): Promise<View> {
   const { ctx, query, isOwner, zone } = request
   const subscriptionId = field(query, 'subscriptionId') ?? ''
@@ -133,7 +133,7 @@ async function previewMany(request: PageRequest): Promise<View> {
   const { data: subscriptions } = await webhooks.list(ctx)
   const url = visibleUrl(subscriptions.find(({ id }) => id === subscriptionId)?.url ?? '', isOwner)
   const back = urlWithQuery(PATH, { subscriptionId, status: input.status, event: input.event })
-  const lead = `Finished deliveries of one webhook, in any period. Times are in ${zone}.`
+  const lead = `Finished deliveries to one webhook, in any period. Times are in ${zone}.`
   const view = { title: 'Redeliver in bulk', crumb: { to: back, text: 'Deliveries' }, lead }
   const period = periodForm(request, subscriptionId)
   if (!preview) return { ...view, body: loadingNotice('Counting matching deliveries…') }
@@ -174,7 +174,7 @@ ${at('to', 'To')}
 <div class="row"><button>Update</button></div></form>`
 }
 
-/** Without a first instant, all deliveries that are kept. */
+/** Without a start, the period covers every stored delivery. */
 const redeliverableOf = ({ ctx, zone }: PageRequest, params: URLSearchParams) => {
   const event = field(params, 'event')
   return {
@@ -184,7 +184,7 @@ const redeliverableOf = ({ ctx, zone }: PageRequest, params: URLSearchParams) =>
   }
 }
 
-/** Browsers send a local time without an offset, to the minute. */
+/** Parses a browser's local time, which has no offset and no seconds. */
 const toInstant = (text: string | undefined, zone: string): string | undefined =>
   text &&
   /^(?!0000|9999)\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(text) &&
@@ -207,7 +207,7 @@ async function redeliverMany(request: PageRequest) {
   return { to: urlWithQuery(PATH, { subscriptionId }), flash: { text: `${words} queued for redelivery.${more}` } }
 }
 
-/** Returns to the list, or from the page of a delivery to that of the new one. */
+/** Returns to the list, or opens the new delivery if the form was on a delivery's page. */
 async function redeliver({ ctx, params, form }: PageRequest) {
   const { id, event } = await deliveries.redeliver(ctx, params.id ?? '')
   const back = form.get('back')

@@ -31,11 +31,11 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 export const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery, zone: string): Html | string =>
   code === null
     ? 'pending'
-    : html`${httpStatus ?? html`<code>${code}</code>`}${nextAttemptAt ? html`<small>again ${time(nextAttemptAt, '–', zone)}</small>` : ''}`
+    : html`${httpStatus ?? html`<code>${code}</code>`}${nextAttemptAt ? html`<small>next attempt ${time(nextAttemptAt, '–', zone)}</small>` : ''}`
 
 export const durationOf = ({ durationMs }: Delivery): string => (durationMs === null ? '–' : `${durationMs} ms`)
 
-/** A delivery: what was sent where, what came back, and when it is sent again. */
+/** One delivery: the request, the response, and the next attempt. */
 export async function showDelivery(request: PageRequest): Promise<View> {
   const { ctx, zone, isOwner, params } = request
   const { delivery: one, payload, isErased, others } = await deliveries.read(ctx, params.id ?? '')
@@ -47,10 +47,10 @@ export async function showDelivery(request: PageRequest): Promise<View> {
     title: one.event,
     crumb: { to: PATH, text: 'Deliveries' },
     badges: badge(one.status),
-    lead: one.code === null ? 'It was not sent yet.' : (OUTCOMES[one.code] ?? ''),
+    lead: one.code === null ? 'It has not been sent yet.' : (OUTCOMES[one.code] ?? ''),
     actions: canBeSent ? form(request, `${PATH}/${one.id}/redeliver`, again) : undefined,
     subjectId: one.id,
-    body: html`${isErased ? html`<p class="notice wait">A person was erased from this event. It can no longer be sent as it was.</p>` : ''}
+    body: html`${isErased ? html`<p class="notice wait">A person’s data was erased from this event, so the original can no longer be sent.</p>` : ''}
 ${facts(
   [
     ['Webhook', webhookOf(webhook, isOwner)],
@@ -80,21 +80,21 @@ const webhookOf = (webhook: Subscription | undefined, isOwner: boolean): Html =>
   return isOwner ? html`<a href="/admin/webhooks/${webhook.id}">${url}</a>` : html`${url}`
 }
 
-/** `3 of 8` while the webhook is retried. */
+/** `3 of 8` while attempts remain. */
 const MAX_ATTEMPTS = 8
 const attemptsOf = ({ attempts, status }: Delivery, webhook: Subscription | undefined): string =>
   status === 'RETRYING' && webhook?.retryPolicy === 'standard' ? `${attempts} of ${MAX_ATTEMPTS}` : String(attempts)
 
-/** Payloads of payouts contain money that only owners see. */
+/** Payout payloads contain amounts that only owners may see. */
 function payloadOf({ event }: Delivery, payload: string, isOwner: boolean): Html {
   if (!isOwner && event.startsWith('payout.'))
     return html`<h2>Payload</h2><p class="hint">Only an owner can see the payload of payout events.</p>`
   return html`<section class="card" aria-labelledby="payload"><h2 id="payload">Payload</h2>
 ${text('body', 'Payload as JSON', JSON.stringify(JSON.parse(payload), null, 2))}
-<details><summary>The exact bytes, which are signed</summary>${text('bytes', 'Exact bytes', payload)}</details></section>`
+<details><summary>Exact bytes, as signed</summary>${text('bytes', 'Exact bytes', payload)}</details></section>`
 }
 
-/** A text that scrolls, and can be copied. */
+/** Scrolling text with a copy button. */
 const text = (id: string, label: string, value: string): Html =>
   html`<div class="copy payload"><code id="${id}" role="region" aria-label="${label}" tabindex="0">${value}</code><button type="button" class="small" data-copy="${id}" hidden>Copy<span class="visually-hidden"> ${label}</span></button></div>`
 

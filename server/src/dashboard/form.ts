@@ -10,7 +10,7 @@ import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
 
 export const MAX_FORM_BYTES = 64 * 1024
-/** A page of commissions has a few hundred; reading thirty thousand would take longer than anything else a page does. */
+/** A page of commissions has a few hundred fields. Parsing tens of thousands would block the process. */
 const MAX_FIELDS = 1000
 const AMPERSAND = 0x26
 
@@ -37,7 +37,7 @@ function storable(form: URLSearchParams): URLSearchParams {
   return form
 }
 
-/** The fields of a form, and the file that was chosen in it. */
+/** A form's fields and its uploaded file. */
 export interface Upload {
   fields: URLSearchParams
   file: Uint8Array | undefined
@@ -46,15 +46,15 @@ export interface Upload {
 const UPLOAD = 'multipart/form-data'
 const MIB = 1024 * 1024
 const fileTooLarge = (bytes: number) =>
-  `The file is larger than ${bytes / MIB} MiB. Export a shorter period, or use the command line.`
+  `The file is larger than ${bytes / MIB} MiB. Export a shorter period, or use the CLI.`
 
 /**
- * Reads the fields and the file of a form that may have one.
+ * Reads a form's fields and its file, if it has one.
  *
  * @throws ApiError as {@link readForm}.
  */
 export async function readUpload(...[server, c, expected]: Parameters<typeof readBody>): Promise<Upload> {
-  // A form without a file may be sent like any other.
+  // A form without a file can have the ordinary type.
   if (typeOf(c) !== UPLOAD)
     return { fields: await readForm(server, c, { ...expected, limit: MAX_FORM_BYTES }), file: undefined }
   const { bytes } = await readBody(server, c, expected).catch((error) => {
@@ -80,7 +80,7 @@ interface Part {
   content: Buffer
 }
 
-/** The parts of a form. `Response.formData` takes 100 ms for 8 MiB, during which nothing else happens. */
+/** Splits a form into its parts. `Response.formData` blocks the event loop for 100 ms at 8 MiB. */
 function partsOf(body: Buffer, boundary: string | undefined): Part[] {
   const mark = `\r\n--${boundary}`
   const parts: Part[] = []
@@ -105,7 +105,7 @@ const MAX_PART_HEADER = 2000
 /** Returns a field without leading and trailing whitespace, or undefined when it is empty. */
 export const field = (form: URLSearchParams, name: string): string | undefined => form.get(name)?.trim() || undefined
 
-/** Renders a form with the CSRF token of the session. */
+/** Renders a form with the session's CSRF token. */
 export const form = ({ csrf }: PageRequest, action: string, inner: Html | Html[], className = ''): Html =>
   html`<form method="post" action="${action}" class="${className}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
 
@@ -113,19 +113,19 @@ export const form = ({ csrf }: PageRequest, action: string, inner: Html | Html[]
 export const uploadForm = ({ csrf }: PageRequest, action: string, inner: Html | Html[]): Html =>
   html`<form method="post" action="${action}" enctype="${UPLOAD}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
 
-/** A form for buttons elsewhere on the page, which name it in their attribute `form`. */
+/** A form for buttons elsewhere on the page, which refer to it with their `form` attribute. */
 export const formOfButtons = ({ csrf }: PageRequest, id: string, inner: Html | Html[]): Html =>
   html`<form method="post" id="${id}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
 
 export interface Input {
   name: string
   label: string
-  /** What follows the label: ` (optional)`. */
+  /** Text after the label, such as ` (optional)`. */
   suffix?: string
-  /** The field of the API, where its name differs: `debtor.iban`. */
+  /** The API's field if its name differs: `debtor.iban`. */
   field?: string
   type?: string
-  /** What was sent by default, except passwords. */
+  /** Defaults to the submitted value, except for passwords. */
   value?: string | undefined
   hint?: Html | string
   required?: boolean
@@ -135,9 +135,9 @@ export interface Input {
   min?: number | undefined
   max?: number | undefined
   pattern?: string | undefined
-  /** Values to choose from while typing. */
+  /** Suggestions while typing. */
   choices?: readonly string[]
-  /** Differs from the name where a page has several fields of this name. */
+  /** Differs from the name if the page has several fields with this name. */
   id?: string
 }
 
@@ -148,7 +148,7 @@ const bodySchemas = new Map(
 )
 
 /**
- * The limits that openapi.yaml sets for a property of a request body.
+ * The limits that openapi.yaml sets for a request property.
  *
  * @param path A property, or one within another: `debtor.name`.
  * @param method The payment method, for a body with one alternative for each.
@@ -161,7 +161,7 @@ export function limitsOf(id: OperationId, path: string, method?: string) {
     schema = nonNull(properties![name]!)
   }
   const { minimum: min, maximum: max, maxLength: maxlength, pattern } = schema
-  // HTML compares the whole value with a pattern, and typed text may begin or end with a space.
+  // HTML matches a pattern against the whole value, and typed text may start or end with a space.
   return {
     field: path,
     min,
@@ -174,12 +174,12 @@ export function limitsOf(id: OperationId, path: string, method?: string) {
 const hintOf = (id: string, hint: Html | string | undefined): Html =>
   hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : html``
 
-/** What a form shows again when it was rejected. */
+/** The input that a rejected form shows again. */
 type Sent = Pick<PageRequest, 'form' | 'problem' | 'formProblem'>
 
 /** The attributes that connect an input with its hints and its problem, and the problem itself. */
 function problemOf(submitted: Sent, { name, label, field = name, id = name }: Input, hints: string[]) {
-  // Another form of the page may have a field of this name.
+  // Another form on the page may have a field with this name.
   const problem = submitted.form.has(name) ? submitted.formProblem : submitted.problem
   const text = problem?.under(field, label)
   const about = [...(text ? [`${id}-problem`] : []), ...hints].join(' ')
@@ -189,7 +189,7 @@ function problemOf(submitted: Sent, { name, label, field = name, id = name }: In
   }
 }
 
-/** Renders a labeled input with an optional hint, and the problem of its field. */
+/** Renders a labeled input with an optional hint and its field's problem. */
 export const input = (submitted: Sent, field: Input): Html => {
   const { name, label, suffix = '', hint, id = name, type = 'text', required = false, placeholder = '' } = field
   const {
@@ -208,7 +208,7 @@ const limitAttributes = ({ type, min, max, pattern }: Input): Html =>
     ? html` min="${String(min)}" max="${String(max)}"`
     : html`${pattern && type !== 'email' ? html` pattern="${pattern}"` : ''}`
 
-/** Renders a labeled text of several lines. */
+/** Renders a labeled multi-line input. */
 export const textarea = (submitted: Sent, field: Input): Html => {
   const { name, label, hint, id = name, value = submitted.form.get(name) ?? '', maxlength = 5000 } = field
   const { attributes, reason } = problemOf(submitted, field, hint ? [`${id}-hint`] : [])
@@ -217,7 +217,7 @@ export const textarea = (submitted: Sent, field: Input): Html => {
 ${reason}${hintOf(id, hint)}</div>`
 }
 
-/** Renders the field of a code. The script validates the code while typing; the server validates it again. */
+/** Renders the code field. The script validates it while typing, and the server validates it again. */
 export const codeInput = (
   submitted: Sent,
   { id, value, label = 'Code' }: { id: string; value: string; label?: string },
@@ -229,7 +229,7 @@ ${reason}<p class="hint" id="${id}-hint">${CODE_RULE}</p><p class="hint bad-text
 }
 
 const CODE_RULE =
-  'Up to 9 characters, without spaces and without 0, o and O, which customers confuse when they type a code. Leave empty to generate a code of 8 characters.'
+  'Up to 9 characters, with no spaces and no 0, o, or O, which are easy to confuse. Leave empty to generate an 8-character code.'
 
 /** Renders a checkbox with an explanation. */
 export const checkbox = (name: string, label: string, isChecked: boolean, hint?: string): Html =>
@@ -238,13 +238,13 @@ export const checkbox = (name: string, label: string, isChecked: boolean, hint?:
 /** Renders a hidden field. */
 export const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`
 
-/** A field with the id of what a form creates: a form that is sent twice creates it once. */
+/** A hidden field with the new resource's ID, so that a form sent twice creates it once. */
 export const newIdField = ({ ctx }: PageRequest, prefix: IdPrefix): Html => hidden('newId', ctx.newId(prefix))
 
 const RANDOM_PART = /^[0-9A-HJKMNP-TV-Z]{26}$/
 
 /**
- * Creates something with the id of {@link newIdField}. A form without one creates it like any request.
+ * Creates a resource with the ID from {@link newIdField}. Without that field, the server chooses the ID.
  *
  * @param made the message when the form was sent before
  * @throws ApiError 409 `concurrent_change` when it was created before, and whatever `create` throws.
@@ -258,7 +258,7 @@ export async function createOnce<T>(
   if (sentPrefix !== prefix || more.length > 0 || !RANDOM_PART.test(random)) return create(ctx)
   const newId: typeof ctx.newId = (idPrefix) => (idPrefix === prefix ? `${prefix}_${random}` : ctx.newId(idPrefix))
   return create({ ...ctx, newId }).catch((error) => {
-    // The only other one with this id is the one that the form created.
+    // Only this form, sent before, can have created the same ID.
     throw error instanceof ApiError && error.code === 'concurrent_change' ? conflict(error.code, made) : error
   })
 }
@@ -282,8 +282,8 @@ ${values.map((value) => html`<label class="box"><input type="checkbox" name="${n
 </div></fieldset>`
 
 /**
- * Renders a form that the script sends with the response of a passkey. It is shown by the script only, and only at the
- * origin to which passkeys are bound.
+ * Renders a form that the script sends with a passkey's response. Only the script shows it, and only on the origin that
+ * passkeys are bound to.
  */
 export const passkeyForm = (
   { origin }: { origin: string },

@@ -3,14 +3,14 @@ import { type Html, html } from './html.ts'
 
 export { money }
 
-/** Goods of an order, and what is left of them after refunds. */
+/** An order's goods, with the amount left after refunds below it. */
 export const goods = (cents: number, refundedCents: number, currency: string): Html =>
   html`${money(cents, currency)}${refundedCents > 0 ? html`<small>${money(cents - refundedCents, currency)} after refunds</small>` : ''}`
 
-/** Statuses of commissions of which nothing is owed. */
+/** Statuses of commissions that are no longer owed. */
 export const UNDONE: ReadonlySet<string> = new Set(['REJECTED', 'CANCELED', 'REVERSED', 'REFUNDED'])
 
-/** A commission; crossed out if its status is one of {@link UNDONE}. */
+/** A commission, crossed out if its status is in {@link UNDONE}. */
 export const earned = (cents: number, currency: string, status: string): Html =>
   cents !== 0 && UNDONE.has(status)
     ? html`<s>${money(cents, currency)}</s><span class="visually-hidden"> (not owed)</span>`
@@ -35,7 +35,7 @@ function partsOf(at: string, zone: string): Record<string, string> {
   return Object.fromEntries(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]))
 }
 
-/** Formats an instant to the minute: `Nov 22, 2026 14:03`. The exact instant is the title. */
+/** Formats an instant to the minute: `Nov 22, 2026 14:03`. The `title` has the exact instant. */
 export function time(at: string | null, none = '–', zone = 'UTC'): Html {
   if (at === null) return html`${none}`
   return html`<time datetime="${at}" title="${at}">${timeText(at, zone)}${zone === 'UTC' ? html` <span class="zone">UTC</span>` : ''}</time>`
@@ -69,12 +69,12 @@ export const count = (value: number): string => String(value).replace(/\B(?=(\d{
 export const counted = (value: number, singular: string, many = `${singular}s`): string =>
   `${count(value)} ${value === 1 ? singular : many}`
 
-/** A rate of a program without what it is of: `16%`, or `5.00 USD`. */
+/** A program's rate without its unit: `16%`, or `5.00 USD`. */
 export const shortRate = (commissionType: string, rate: number, currency: string): string =>
   commissionType === 'PERCENT_OF_SALE' ? `${rate / 100}%` : money(rate, currency)
 
 const RATE_UNITS: Record<string, string> = { PERCENT_OF_SALE: 'of goods', FLAT_PER_ITEM: 'per item' }
 
-/** A rate of a program: `16% of goods`, or `5.00 USD per order`. */
+/** A program's rate: `16% of goods`, or `5.00 USD per order`. */
 export const rateText = (commissionType: string, rate: number, currency: string): string =>
   `${shortRate(commissionType, rate, currency)} ${RATE_UNITS[commissionType] ?? 'per order'}`

@@ -17,5 +17,5 @@ function withoutControls(value: unknown): unknown {
   return Array.isArray(value) ? value.map(withoutControls) : value
 }
 
-/** Isolates the text direction of user-provided text, such as right-to-left names next to numbers. */
+/** Isolates the direction of user-provided text, such as a right-to-left name next to a number. */
 export const isolated = (text: string): Html => html`<bdi>${text}</bdi>`

@@ -35,6 +35,6 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** An icon next to a text with the same meaning, so screen readers skip it. */
+/** An icon that repeats the text beside it, so screen readers skip it. */
 export const icon = (name: IconName): Html =>
   html`<svg class="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d="${PATHS[name]}"></path></svg>`

@@ -36,7 +36,7 @@ async function show(request: PageRequest): Promise<View> {
   const affiliateId = field(query, 'affiliateId')
   const values = filterValues(query, FILTERS)
   const isSubmitted = Boolean(affiliateId) || Object.keys(values).length > 0
-  // Links name an affiliate by id, which needs no search.
+  // Links have the affiliate's ID, which needs no search.
   const named = affiliateId && !values.affiliate ? await affiliateNames(ctx, [affiliateId]) : undefined
   return {
     title: 'Journeys',
@@ -44,19 +44,19 @@ async function show(request: PageRequest): Promise<View> {
     lead: 'Activity of a customer, a session, or an affiliate’s visitors in the last 90 days. Entries match all given fields.',
     body: html`${filterForm(request, {
       path: PATH,
-      label: 'Whose activity',
+      label: 'Filter activity',
       button: 'Show',
       isMain: true,
       fields: html`${filterInput(request, { name: 'customerEmail', label: 'Customer email', maxlength: 320 })}
 ${filterInput(request, { name: 'order', label: 'Order', placeholder: '#1001', maxlength: 255 })}
-${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'name, email or code', maxlength: 320, ...(named && { value: named.get(affiliateId ?? '') ?? '' }) })}
+${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'Name, email, or code', maxlength: 320, ...(named && { value: named.get(affiliateId ?? '') ?? '' }) })}
 ${filterInput(request, { name: 'sessionId', label: 'Session ID', maxlength: 255 })}`,
     })}
 ${isSubmitted ? await found(request, values, affiliateId) : empty('Whose activity?', 'Enter a customer, an order, an affiliate, or a session.', 'journeys')}`,
   }
 }
 
-/** The activity of what was typed, or why there is none. */
+/** The activity that matches the fields, or why nothing does. */
 async function found(request: PageRequest, values: FilterValues, affiliateId: string | undefined): Promise<Html> {
   if (request.problem) return html``
   const filter = await readAffiliate(request, values)
@@ -73,7 +73,7 @@ async function found(request: PageRequest, values: FilterValues, affiliateId: st
   const visitor = await orders.findVisitor(request.ctx, order.orderId)
   const link = html`<a href="${urlWithQuery('/admin/orders', { id: order.orderId })}">${isolated(order.name)}</a>`
   if (!visitor.customerEmail && !visitor.sessionId)
-    return html`<p class="notice wait" role="status">Order ${link} was reported without an email address and without a session.</p>`
+    return html`<p class="notice wait" role="status">Order ${link} was reported without an email address or a session.</p>`
   return timeline(request, {
     ...who,
     ...(visitor.customerEmail ? { customerEmail: visitor.customerEmail } : { sessionId: visitor.sessionId }),
@@ -94,7 +94,7 @@ async function timeline(request: PageRequest, who: Partial<Parameters<typeof jou
   if (!read) return notice
   const { entries, total } = read
   if (entries.length === 0)
-    return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')
+    return empty('No activity', 'Clicks, page views, and orders appear here as soon as they are reported.')
   const [names, reported] = await Promise.all([
     affiliateNames(
       ctx,

@@ -5,12 +5,12 @@ import { urlWithQuery } from './url.ts'
 
 type Level = 'none' | 'read' | 'write'
 
-/** The levels that a resource can be accessed at, and their scopes. Who may write may read as well. */
+/** A resource's access levels with their scopes. Write access includes read access. */
 type Resource = readonly [name: string, levels: ReadonlyMap<Level, readonly string[]>]
 
 const LEVELS: readonly Level[] = ['none', 'read', 'write']
 
-/** The resources of the scopes in openapi.yaml. */
+/** The resources that openapi.yaml has scopes for. */
 const RESOURCES: readonly Resource[] = [...new Set(SCOPES.map((scope) => scope.split(':')[0] ?? ''))].map((name) => {
   const resourceScopes = SCOPES.filter((scope) => scope.startsWith(`${name}:`))
   const [read, write] = ['read', 'write'].map((level) => resourceScopes.filter((scope) => scope.endsWith(`:${level}`)))
@@ -22,15 +22,15 @@ const RESOURCES: readonly Resource[] = [...new Set(SCOPES.map((scope) => scope.s
   return [name, new Map(levels.filter(([level, scopes]) => level === 'none' || scopes.length > 0))]
 })
 
-/** Uses of a key, with what they need. */
+/** Common uses of a key, and the scopes each needs. */
 const PRESETS: readonly (readonly [name: string, text: string, needs: (scope: string) => boolean])[] = [
   [
     'Checkout',
     'reports clicks and orders, and looks up codes',
     (scope) => ['events:write', 'coupons:read'].includes(scope),
   ],
-  ['Reports', 'reads everything, and changes nothing', (scope) => scope.endsWith(':read')],
-  ['Everything', 'may do all that the API does', () => true],
+  ['Reports', 'reads everything and changes nothing', (scope) => scope.endsWith(':read')],
+  ['Everything', 'can do everything in the API', () => true],
 ]
 
 const fieldOf = (resource: string): string => `access-${resource}`
@@ -45,12 +45,14 @@ export function accessText(scopes: readonly string[]): string {
   }).join(', ')
 }
 
-/** The scopes that were chosen in the form. */
+/** The scopes selected in the form. */
 export const chosenScopes = (form: URLSearchParams): string[] => [
   ...RESOURCES.flatMap(([name, levels]) => levels.get((form.get(fieldOf(name)) ?? 'none') as Level) ?? []),
 ]
 
-/** The choice of what a key may do. Nothing is chosen unless it was sent, or the page was opened with a preset. */
+/**
+ * The fields for a key's access. Nothing is preselected unless the form was sent or the page was opened with a preset.
+ */
 export function accessFields(path: string, form: URLSearchParams, preset: string | undefined): Html {
   const [, , needs] = PRESETS.find(([name]) => name.toLowerCase() === preset) ?? []
   const levelOf = ([name, levels]: Resource): Level => {
@@ -63,12 +65,12 @@ export function accessFields(path: string, form: URLSearchParams, preset: string
       )?.[0] ?? 'none'
     )
   }
-  return html`<fieldset class="access"><legend>What the key may do</legend>
+  return html`<fieldset class="access"><legend>What the key can do</legend>
 <p class="hint">Start from ${PRESETS.map(([name, text], index) => html`${index > 0 ? '; ' : ''}<a href="${urlWithQuery(path, { preset: name.toLowerCase() })}#create"${name.toLowerCase() === preset ? html` aria-current="true"` : ''}>${name}</a>, which ${text}`)}. Write includes read.</p>
 ${RESOURCES.map((resource) => row(resource, levelOf(resource)))}</fieldset>`
 }
 
-/** The label of a new key that is opened with a preset. */
+/** The suggested label for a preset. */
 export const presetLabel = (preset: string | undefined): string =>
   PRESETS.find(([name]) => name.toLowerCase() === preset && name !== 'Everything')?.[0] ?? ''
 

@@ -18,7 +18,7 @@ const PATH = '/admin/keys'
 const COLUMNS: Column[] = [
   nameColumn('Label'),
   inCard('bare', 'Key'),
-  inCard('inline', wideColumn('May access')),
+  inCard('inline', wideColumn('Access')),
   inCard('inline', 'Created'),
   inCard('inline', 'Last used'),
   inCard('inline', 'Expires'),
@@ -41,7 +41,7 @@ async function list(request: PageRequest): Promise<View> {
   const rows = data.map((key) => row(key, now, request.zone))
   return {
     title: 'API keys',
-    lead: 'An API key gives an application access to the API of your shop. Use a separate key for each application, with only the scopes it needs.',
+    lead: 'An API key gives an application access to your shop’s API. Use a separate key for each application, with only the access it needs.',
     body: html`${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below. Its secret is shown once.', 'keys')}
 ${pager(PATH, request.query, pagination)}
 ${creation(request)}`,
@@ -81,7 +81,7 @@ ${accessFields(PATH, request.form, preset)}
 }
 
 const MADE =
-  'This key was created when the form was sent the first time. If its secret was not shown, rotate the key to get a new one.'
+  'This key was already created when you first sent the form. If you did not see its secret, rotate the key to get a new one.'
 
 async function create(request: PageRequest) {
   const { form } = request
@@ -90,14 +90,14 @@ async function create(request: PageRequest) {
     scopes: chosenScopes(form),
     expiresAt: field(form, 'expiresAt'),
   }
-  if (input.scopes.length === 0) throw invalidBody('Choose at least one resource that the key may read or write.')
+  if (input.scopes.length === 0) throw invalidBody('Choose at least one resource that the key can read or write.')
   const body = validateBody('createKey', input)
   const { label, secret } = await createOnce(request, { prefix: 'key', made: MADE }, (ctx) => keys.create(ctx, body))
   const text = `Key “${label}” created. Copy its secret now; it is shown only once.`
-  return { to: PATH, flash: { text, secret: { name: 'Secret of the key', value: secret } } }
+  return { to: PATH, flash: { text, secret: { name: 'Key secret', value: secret } } }
 }
 
-/** How long the old secret can remain valid, in seconds. */
+/** How long the old secret keeps working, in seconds. */
 const OVERLAPS = [
   ['0', 'stops working immediately'],
   ['3600', 'works for one more hour'],
@@ -114,7 +114,7 @@ async function rotate({ ctx, params, form, zone }: PageRequest) {
   )
   const old = previousSecretUntil ? `works until ${timeText(previousSecretUntil, zone)}` : 'no longer works'
   const text = `New secret for “${label}” created. Copy it now; it is shown only once. The old secret ${old}.`
-  return { to: PATH, flash: { text, secret: { name: 'New secret of the key', value: secret } } }
+  return { to: PATH, flash: { text, secret: { name: 'New key secret', value: secret } } }
 }
 
 async function revoke({ ctx, params }: PageRequest) {

@@ -11,14 +11,16 @@ import type { Flash, PageRequest, View } from './route.ts'
 import { searchDialog, searchField, searchLink } from './search-field.ts'
 
 interface PageState {
-  /** Path of the route, to mark the current menu item. */
+  /** The route's path, to mark the current menu item. */
   path: string
   flash?: Flash | undefined
-  /** Error message of a rejected form. */
+  /** The error of a rejected form. */
   problem?: string | undefined
 }
 
-/** Renders a page with menu, message, and heading. On small screens the menu opens above the page, without script. */
+/**
+ * Renders a page with menu, message, and heading. On small screens, the menu opens above the page without JavaScript.
+ */
 export const layout = (request: PageRequest, view: View, { path, flash, problem }: PageState): Html =>
   document(
     `${view.title} · ${shopTitle(request.ctx.shop)}`,
@@ -52,7 +54,7 @@ const KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
   [['?'], 'These shortcuts'],
 ]
 
-/** The keyboard shortcuts of the script. */
+/** The script's keyboard shortcuts. */
 const keyHelp = (isOwner: boolean): Html => {
   const pages = menuFor(isOwner).flatMap(({ items }) => items)
   const all = [...KEYS, ...pages.map(({ key, label }) => [['g', key], label] as const)]
@@ -62,10 +64,10 @@ const keyHelp = (isOwner: boolean): Html => {
 <form method="dialog" class="row"><button>Close</button></form></dialog>`
 }
 
-/** Says on every page of a test shop that it is one, and the time of its clock. */
+/** A banner on every page of a test shop, with its clock's time. */
 const testBanner = ({ shop, now }: Context): Html | string =>
   shop.isTest === 1
-    ? html`<p class="testing" role="status"><strong>Test shop.</strong> Nothing here is real: no orders, no money. Its clock shows ${time(new Date(now()).toISOString(), '', shop.timeZone)}.</p>`
+    ? html`<p class="testing" role="status"><strong>Test shop.</strong> Orders and payments here are not real. Its clock shows ${time(new Date(now()).toISOString(), '', shop.timeZone)}.</p>`
     : ''
 
 const shopTitle = ({ name, isTest }: Context['shop']): string => (isTest === 1 ? `TEST · ${name}` : name)
@@ -91,7 +93,7 @@ ${body}
     head,
   )
 
-/** Renders a page without a menu, for somebody who is not a user. */
+/** Renders a page without a menu, for affiliates. */
 export const standaloneLayout = (ctx: Context, title: string, body: Html): Html =>
   document(
     `${title} · ${shopTitle(ctx.shop)}`,
@@ -141,7 +143,7 @@ export const FLASH_COOKIE = 'referral_flash'
 const SECONDS = 60
 
 /**
- * Returns the `Set-Cookie` header that carries a message to the next page of this session. The value is encrypted and
+ * Returns the `Set-Cookie` header that carries a message to this session's next page. The value is encrypted and
  * bound to the session, because it may contain a new secret.
  */
 export const flashCookie = ({ vault, isHttps }: OwnerContext, session: string, flash: Flash): string =>

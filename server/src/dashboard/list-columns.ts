@@ -4,15 +4,15 @@ import { count, money, time } from './format.ts'
 import type { Html } from './html.ts'
 import { type Cell, type ColumnOptions, table } from './table.ts'
 
-/** A column of a list: its heading, and its cell in the page and in the file, or in one of them. */
+/** A list's column: its heading, and its cell on the page, in the CSV file, or both. */
 export interface ListColumn<Row> extends ColumnOptions {
   cell?: (row: Row) => Cell
   file?: (row: Row) => CsvCell
-  /** The heading in the file, if it is another one. */
+  /** The heading in the CSV file, if it differs. */
   fileLabel?: string
 }
 
-/** How a column of numbers, amounts or times is named and laid out. */
+/** Name and layout of a column with numbers, amounts, or times. */
 type Heading = Pick<ColumnOptions, 'label' | 'card'> & { fileLabel?: string }
 
 export const countColumn = <Row>(heading: Heading, value: (row: Row) => number): ListColumn<Row> => ({
@@ -22,7 +22,7 @@ export const countColumn = <Row>(heading: Heading, value: (row: Row) => number):
   file: value,
 })
 
-/** @param amount the cents and their currency */
+/** @param amount cents and currency */
 export const moneyColumn = <Row>(
   heading: Heading,
   amount: (row: Row) => readonly [cents: number, currency: string],
@@ -33,7 +33,7 @@ export const moneyColumn = <Row>(
   file: (row) => amountCell(...amount(row)),
 })
 
-/** A time in the page, or what `show` makes of it, and the local time in the file. */
+/** A time on the page, formatted by `show`, and the local time in the CSV file. */
 export const timeColumn = <Row>(
   {
     zone,
@@ -51,7 +51,7 @@ export const timeColumn = <Row>(
   file: (row) => timeCell(timeOf(row), zone),
 })
 
-/** {@link table} of the columns that the page shows. */
+/** A {@link table} with the columns that the page shows. */
 export function listTable<Row>(
   name: string,
   columns: readonly ListColumn<Row>[],
@@ -67,6 +67,6 @@ export function listTable<Row>(
   )
 }
 
-/** The columns of the file. */
+/** The CSV file's columns. */
 export const fileColumns = <Row>(columns: readonly ListColumn<Row>[]): FileColumn<Row>[] =>
   columns.flatMap(({ label, fileLabel = label, file }): FileColumn<Row>[] => (file ? [[fileLabel, file]] : []))

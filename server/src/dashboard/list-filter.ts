@@ -17,7 +17,7 @@ import { findAffiliates } from './select-options.ts'
 import { PAGE_SIZE, sizeOf } from './table.ts'
 import { urlWithQuery } from './url.ts'
 
-/** The filters of a list that are set, as in its address. */
+/** A list's filter values, as in the URL. */
 export type FilterValues = Record<string, string>
 
 export const filterValues = (query: URLSearchParams, names: readonly string[]): FilterValues =>
@@ -28,27 +28,27 @@ export const filterValues = (query: URLSearchParams, names: readonly string[]): 
     }),
   )
 
-/** A field of the filter of a list. */
+/** One field of a list's filter. */
 export interface FilterField {
   /** Its parameters. */
   names: readonly string[]
   /** Other values are ignored. */
   values?: readonly string[]
-  /** Its value whatever the address has. */
+  /** A fixed value that overrides the URL. */
   fixed?: string | undefined
   input: Html
-  /** Each condition that is set as text, by its parameter. */
+  /** The text of each active condition, by parameter. */
   chips?: (filter: AffiliateFilter & { values: FilterValues }) => Record<string, Html>
-  /** Behind a button. */
+  /** Shown only behind the “More filters” button. */
   isRare?: boolean
-  /** Has links to the list of a month. */
+  /** Adds links to this month and last month. */
   hasMonths?: boolean
 }
 
-/** A field that is used rarely. */
+/** Marks a field as rarely used. */
 export const rare = (field: FilterField): FilterField => ({ ...field, isRare: true })
 
-/** @param name of the condition, before what was typed */
+/** @param name the condition's name, shown before the typed value */
 export const textField = (request: PageRequest, field: Input & { chip: string }): FilterField => {
   const { chip, ...options } = field
   return {
@@ -60,7 +60,7 @@ export const textField = (request: PageRequest, field: Input & { chip: string })
 
 type Options = readonly (readonly [value: string, text: string])[]
 
-/** @param isOpen whether other values than the options are kept */
+/** @param isOpen whether to accept values that are not options */
 export const selectField = (
   { form, query }: PageRequest,
   {
@@ -86,7 +86,7 @@ export const affiliateField = (request: PageRequest): FilterField => ({
   input: filterInput(request, {
     name: 'affiliate',
     label: 'Affiliate',
-    placeholder: 'Name, email or code',
+    placeholder: 'Name, email, or code',
     maxlength: 320,
   }),
   chips: (filter) => ({ affiliate: affiliateChip(filter) }),
@@ -102,7 +102,7 @@ export const daysField = (request: PageRequest): FilterField => ({
   hasMonths: true,
 })
 
-/** @param amount what is compared: `Commission`, and in the middle of a label */
+/** @param amount the compared amount: `Commission`, and in the middle of a label */
 export const amountsField = (request: PageRequest, amount: string, inLabel: string): FilterField => {
   const shopCurrency = request.ctx.shop.currency
   return {
@@ -132,11 +132,11 @@ export const currencyField = (request: PageRequest): FilterField => ({
   chips: ({ values }) => ({ currency: html`Currency ${isolated(values.currency?.toUpperCase() ?? '')}` }),
 })
 
-/** The first and the last instant of a typed day. Other text is left to the validation of the API. */
+/** A typed day's first and last instant. Other text is left for the API to reject. */
 export const firstInstantOf = (text: string, zone: string): string => (isDay(text) ? startOfDay(text, zone) : text)
 export const lastInstantOf = (text: string, zone: string): string => (isDay(text) ? endOfDay(text, zone) : text)
 
-/** A typed day as it is shown. */
+/** A typed day, formatted. */
 export const dayOr = (text = ''): string => (isDay(text) ? dayText(text) : text)
 
 export interface Period {
@@ -145,9 +145,9 @@ export interface Period {
 }
 
 /**
- * The instants of the fields `from` and `to`.
+ * The instants for the fields `from` and `to`.
  *
- * @throws ApiError 400 for a text that is not a day, or an end before the start.
+ * @throws ApiError 400 for text that is not a day, or an end before the start.
  */
 export function readPeriod({ zone, problem }: PageRequest, values: FilterValues): Period {
   if (problem) return {}
@@ -164,16 +164,16 @@ export interface Amounts {
 }
 
 /**
- * The fields `min` and `max` in cents of `currency`, by default that of the shop.
+ * The fields `min` and `max` in cents of `currency`, by default the shop's.
  *
- * @throws ApiError 400 for what is not an amount or a currency: without it, the filter would match more.
+ * @throws ApiError 400 for an invalid amount or currency. Ignoring it would match more rows than requested.
  */
 export function readAmounts({ ctx, problem }: PageRequest, values: FilterValues): Amounts {
   const shopCurrency = values.min || values.max ? ctx.shop.currency : undefined
   const currency = values.currency?.toUpperCase() ?? shopCurrency
   if (problem || currency === undefined) return { currency, min: undefined, max: undefined }
   if (!isCurrency(currency))
-    throw invalidField('invalid_parameter', 'currency', 'must be a currency of ISO 4217, such as USD.')
+    throw invalidField('invalid_parameter', 'currency', 'must be an ISO 4217 currency, such as USD.')
   const [min, max] = ['min', 'max'].map((name) => requireAmount(values, name, currency))
   if (min !== undefined && max !== undefined && max < min)
     throw invalidField('invalid_parameter', 'max', 'must not be less than the minimum.')
@@ -189,18 +189,18 @@ function requireAmount(values: FilterValues, name: string, currency: string): nu
   return cents
 }
 
-/** A typed affiliate, and whom it means. */
+/** A typed affiliate and the matching affiliates. */
 export interface AffiliateFilter {
-  /** As it was typed. */
+  /** The typed text. */
   affiliate: string | undefined
   matches: FoundAffiliate[]
-  /** It is still being searched, and nothing matches before that. */
+  /** The search is still running; until it ends, nothing matches. */
   isSearching: boolean
-  /** The matching affiliate's ID; an ID that no affiliate has unless exactly one matches. */
+  /** The affiliate's ID if exactly one matches, otherwise an ID that does not exist. */
   affiliateId: string | undefined
 }
 
-/** Reads the field `affiliate`. A page of a large shop does not wait for the search; a form does. */
+/** Reads the field `affiliate`. Pages of large shops do not wait for the search; forms do. */
 export async function readAffiliate(request: PageRequest, { affiliate }: FilterValues): Promise<AffiliateFilter> {
   if (!affiliate || request.problem?.field === 'affiliate')
     return { affiliate: undefined, matches: [], isSearching: false, affiliateId: undefined }
@@ -214,11 +214,11 @@ export async function readAffiliate(request: PageRequest, { affiliate }: FilterV
   return { affiliate, matches, isSearching: value === undefined, affiliateId }
 }
 
-/** The name of the affiliate that is meant, or what was typed. */
+/** The matching affiliate's name, or the typed text. */
 export const affiliateChip = ({ affiliate, matches }: AffiliateFilter): Html =>
   html`Affiliate ${isolated((matches.length === 1 && matches[0]?.name) || (affiliate ?? ''))}`
 
-/** Says that a typed affiliate means none or several, with a link to each. */
+/** A notice if no affiliate matches, or a link to each if several do. */
 export function affiliateNotice(
   path: string,
   { affiliate, matches, isSearching }: AffiliateFilter,
@@ -233,7 +233,7 @@ export function affiliateNotice(
   )}</p>`
 }
 
-/** An input of a filter with what was sent, marked if it was rejected. */
+/** A filter's input with the submitted value, marked if it was rejected. */
 export const filterInput = (request: PageRequest, field: Input): Html =>
   input(request, {
     value: (request.form.size ? request.form : request.query).get(field.name)?.trim() ?? '',
@@ -243,16 +243,16 @@ export const filterInput = (request: PageRequest, field: Input): Html =>
 interface FilterFields {
   path: string
   fields: Html | Html[]
-  /** Fields that are used rarely, behind a button. */
+  /** Rarely used fields, behind a button. */
   more?: { names: readonly string[]; fields: Html | Html[] }
   button?: string
-  /** The accessible name of a form that does not filter a list. */
+  /** The accessible name, for a form that does not filter a list. */
   label?: string
-  /** The button is the main action of the page. */
+  /** Whether the button is the page's main action. */
   isMain?: boolean
 }
 
-/** The form above a list. A rejected filter is shown again, with the reason. */
+/** The form above a list. A rejected filter is shown again with the reason. */
 export function filterForm({ problem, query }: PageRequest, filterFields: FilterFields): Html {
   const { path, fields, more, button = 'Filter', label, isMain } = filterFields
   const isBehind = problem?.field !== undefined && more?.names.includes(problem.field)
@@ -266,7 +266,7 @@ export const dateInputs = (request: PageRequest): Html =>
   html`${filterInput(request, { name: 'from', label: 'From', type: 'date', maxlength: 10 })}
 ${filterInput(request, { name: 'to', label: 'To', type: 'date', maxlength: 10 })}`
 
-/** Links to the list of this month and of the one before, by days of the shop. */
+/** Links to this month and last month in the shop's time zone. */
 export function monthLinks({ ctx, query, zone }: PageRequest, path: string, values: FilterValues): Html {
   const now = nowIso(ctx)
   const months = { 'This month': localDate(now, zone).slice(0, 7), 'Last month': lastMonth(now, zone) }

@@ -25,34 +25,34 @@ import type { PageRequest, View } from './route.ts'
 import { pageOf, pager } from './table.ts'
 import { urlWithQuery } from './url.ts'
 
-/** What the address of a list, or a form that repeats it, asks for. */
+/** The requested filter, from the URL or from a form that repeats it. */
 export interface ListFilter extends AffiliateFilter, Amounts {
   period: Period
-  /** The parameters that are set. */
+  /** The active parameters. */
   values: FilterValues
   tab: string | undefined
-  /** The status of the tab; undefined for all rows. */
+  /** The tab's status; undefined for all rows. */
   status: string | undefined
 }
 
-/** A page of the rows of a list. */
+/** One page of a list's rows. */
 export interface ShownRows<Row> {
-  /** Undefined while they are read, and when the filter was rejected, which matches nothing. */
+  /** Undefined while they are being read, and if the filter was rejected. */
   rows?: Row[] | undefined
-  /** How many rows match, if they were counted. */
+  /** The number of matching rows, if counted. */
   total?: number | undefined
-  /** When they were read, and links to the other pages. */
+  /** Their age, and links to other pages. */
   rest: Html
 }
 
 type FileReader<Row> = (after: string | undefined) => Promise<FileRows<Row, string>>
 
-/** Everything that a list has in one request: its filters, its columns in the page and in the file, and how it is read. */
+/** A list during one request: its filters, its columns on the page and in the CSV file, and how its rows are read. */
 export interface ListPage<Row> {
   path: string
   title: string
   lead?: Html | string
-  /** The accessible name of the table, by default the title. */
+  /** The table's accessible name. Defaults to the title. */
   name?: string
   className?: string
   /** Links that filter by status. */
@@ -60,9 +60,9 @@ export interface ListPage<Row> {
     label?: string
     values: readonly string[]
     text: (value: string | undefined) => string
-    /** The tab of an address without one; that of all rows by default. */
+    /** The tab shown if the URL names none. Defaults to all rows. */
     first?: (filter: AffiliateFilter) => Promise<string | undefined>
-    /** Reads the stored counts, which exist for filters by these fields only. */
+    /** Reads the stored counts, which exist only for filters by these fields. */
     counts: (filter: ListFilter) => Promise<Map<string, number> | undefined>
     countedBy?: readonly string[]
     /** A tab that is shown only when it has rows. */
@@ -71,28 +71,28 @@ export interface ListPage<Row> {
     uncounted?: string
   }
   filters: readonly FilterField[]
-  /** The button of the filter. */
+  /** The filter's button. */
   button?: string
-  /** Reads the names that these rows show. */
+  /** Reads the names to show in these rows. */
   columns: (filter: ListFilter, rows: Row[]) => readonly ListColumn<Row>[] | Promise<readonly ListColumn<Row>[]>
   read: (filter: ListFilter) => Promise<ShownRows<Row>>
-  /** Returns what reads the rows of the file after one. */
+  /** Returns a function that reads the CSV file's rows after a given one. */
   readFile?: (filter: ListFilter) => FileReader<Row> | Promise<FileReader<Row>>
-  /** What is shown without rows. */
+  /** The empty state. */
   none: (filter: ListFilter) => Html
   actions?: (filter: ListFilter, shown: ShownRows<Row>) => Html | undefined
   above?: (filter: ListFilter) => Promise<Html> | Html
-  /** The form around the rows. */
+  /** Wraps the rows in a form. */
   around?: (filter: ListFilter, content: Html) => Html
 }
 
-/** The tab of all rows, where an address without a tab means another one. */
+/** The URL value for all rows, if another tab is the default. */
 const ALL = 'ALL'
 
 /**
- * Reads the filter. A typed affiliate that is not exactly one matches nothing.
+ * Reads the filter. If the typed affiliate does not match exactly one, nothing matches.
  *
- * @throws ApiError 400 for a day or an amount that is not one: without it, the filter would match more.
+ * @throws ApiError 400 for an invalid day or amount. Ignoring it would match more rows than requested.
  */
 export async function readFilter<Row>(
   request: PageRequest,
@@ -116,7 +116,7 @@ export async function readFilter<Row>(
   return { ...affiliate, ...amounts, period, values: params, tab, status: tab === ALL ? undefined : tab }
 }
 
-/** The list with its filter, from the query or from a form that is shown again. */
+/** Renders the list, with the filter from the query or from a form that is shown again. */
 export async function showList<Row>(request: PageRequest, list: ListPage<Row>): Promise<View> {
   const filter = await readFilter(request, list)
   const [shown, above, statusTabs] = await Promise.all([
@@ -141,7 +141,7 @@ ${rest}`,
   }
 }
 
-/** The list with its filter as CSV. */
+/** Downloads the list as CSV with its filter applied. */
 export async function downloadList<Row>(request: PageRequest, list: ListPage<Row>): Promise<View> {
   const filter = await readFilter(request, list)
   const name = list.path.slice(list.path.lastIndexOf('/') + 1)
@@ -151,7 +151,7 @@ export async function downloadList<Row>(request: PageRequest, list: ListPage<Row
   return listFile(request, { name, columnsOf }, read)
 }
 
-/** The parameters of the address of a list, with the tab that it shows. */
+/** A list's URL parameters, including its tab. */
 export const paramsOf = ({ values, tab }: ListFilter): FilterValues => ({ ...(tab && { status: tab }), ...values })
 
 const sentBy = ({ form, query }: PageRequest): URLSearchParams => (form.size ? form : query)
@@ -162,7 +162,7 @@ function readRows<Row>(request: PageRequest, list: ListPage<Row>, filter: ListFi
   return list.read(filter)
 }
 
-/** A numbered page of a list. */
+/** Reads a numbered page of a list. */
 export async function numberedRows<Query extends PageQuery, Row>(
   request: PageRequest,
   { path, list, query }: { path: string; list: ListReader<Query, Page<Row>>; query: Omit<Query, keyof PageQuery> },
@@ -175,7 +175,7 @@ export async function numberedRows<Query extends PageQuery, Row>(
   }
 }
 
-/** How far back a search has read, if it found less than a page. */
+/** Says how far back a search has read, if it found less than a page. */
 export const searchedTo = (
   next: { at: string } | undefined,
   { isFull, zone }: { isFull: boolean; zone: string },
@@ -205,7 +205,7 @@ async function renderTabs<Row>(
   return tabs(label, links)
 }
 
-/** The form above the list. What is set is shown as links that remove it. */
+/** The form above the list, with links that remove each active condition. */
 function renderFilter<Row>(request: PageRequest, list: ListPage<Row>, filter: ListFilter): Html {
   const { path, filters, button } = list
   if (filters.length === 0) return html``
@@ -223,11 +223,11 @@ ${chips(path, { ...params, size }, chipsOf(list, filter))}
 ${affiliateNotice(path, filter, filter.values)}`
 }
 
-/** Each condition of the filter as text, by its parameter. */
+/** The text of each condition, by parameter. */
 export const chipsOf = <Row>({ filters }: Pick<ListPage<Row>, 'filters'>, filter: ListFilter): Record<string, Html> =>
   Object.assign({}, ...filters.map(({ chips }) => chips?.(filter)))
 
 export const NO_MATCH = empty('Nothing matches these filters', 'Change or clear them.', 'search')
 
-/** Whether something else than the tab narrows the list. */
+/** Whether anything besides the tab narrows the list. */
 export const isNarrowed = ({ values }: ListFilter): boolean => Object.keys(values).some((name) => name !== 'status')

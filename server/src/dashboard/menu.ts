@@ -6,7 +6,7 @@ interface MenuItem {
   label: string
   icon: IconName
   owner?: boolean
-  /** Opens the page after the key `g`. */
+  /** The key that opens the page, pressed after `g`. */
   key: string
 }
 
@@ -45,13 +45,13 @@ export const MENU: { heading: string; items: MenuItem[] }[] = [
   },
 ]
 
-/** The menu that a user has. */
+/** The menu for a user's role. */
 export const menuFor = (isOwner: boolean): typeof MENU =>
   MENU.map((group) => ({ ...group, items: group.items.filter(({ owner }) => isOwner || !owner) })).filter(
     ({ items }) => items.length > 0,
   )
 
-/** Pages that are not in the menu, and other words for those that are. */
+/** Pages outside the menu, and other names for pages in it. */
 const MORE: Pick<MenuItem, 'path' | 'label' | 'owner'>[] = [
   { path: '/affiliates/new', label: 'New affiliate', owner: true },
   { path: '/programs/new', label: 'New program', owner: true },
@@ -61,7 +61,7 @@ const MORE: Pick<MenuItem, 'path' | 'label' | 'owner'>[] = [
   { path: '/account', label: 'Passkeys and sessions' },
 ]
 
-/** The pages with a word that starts with a text; without a text, those of the menu. */
+/** Pages whose name has a word that starts with the text. Without text, the menu's pages. */
 export function pagesFor(isOwner: boolean, text: string): { path: string; label: string }[] {
   const menu = menuFor(isOwner).flatMap(({ items }) => items)
   if (!text) return menu

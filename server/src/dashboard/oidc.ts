@@ -16,7 +16,7 @@ const COOKIE = 'referral_oidc'
 const CHOICE_PATH = `${OIDC_PATH}/choice`
 const MAX_CHOICE_BYTES = 4096
 
-/** Mounts signing in at a provider of OpenID Connect, if there is one. */
+/** Mounts OpenID Connect sign-in if a provider is configured. */
 export function mountOidc(app: Hono<Env>, server: Server): void {
   const { config } = server.deps
   if (!config.oidc) return
@@ -45,7 +45,7 @@ async function finish(server: Server, c: HonoContext<Env>): Promise<Response> {
   const browser = browserRequestOf(c, server.deps.config)
   c.header('Set-Cookie', cookie('', browser.isHttps))
   try {
-    // The provider is another site; the attempt in the cookie shows that this browser began it.
+    // The request comes from another site. The attempt in the cookie proves that this browser started it.
     await authorizeSignIn(server, address, { ...browser, isCrossSite: false })
     const { search } = new URL(c.req.url)
     const deps = { ...server.deps, requestId, client: clientOf(c, address) }
@@ -60,7 +60,7 @@ async function finish(server: Server, c: HonoContext<Env>): Promise<Response> {
   }
 }
 
-/** Browsers leave out the session's cookie when a redirect began at another site, so this page leads on. */
+/** Browsers omit the session cookie on a redirect that started on another site, so this page links onward. */
 const continuePage = (next: string): Html =>
   signedOutLayout(
     'Signed in',
@@ -79,6 +79,6 @@ const choicePage = (choices: oidc.Choice[], next: string): Html =>
 
 const isHttps = (server: Server, c: HonoContext<Env>): boolean => browserRequestOf(c, server.deps.config).isHttps
 
-/** `Lax`, because the provider sends the browser back from another site. */
+/** `Lax`, because the provider redirects back from another site. */
 const cookie = (value: string, isHttps: boolean): string =>
   `${COOKIE}=${value}; Path=${OIDC_PATH}; Max-Age=${value ? oidc.ATTEMPT_MS / 1000 : 0}; HttpOnly; SameSite=Lax${isHttps ? '; Secure' : ''}`

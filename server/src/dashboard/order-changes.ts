@@ -17,7 +17,7 @@ type Commission = Schemas['Commission']
 
 const PATH = '/admin/orders'
 
-/** The refunds of an order, and cancellations and refunds that were reported before it. */
+/** An order's refunds, and the cancellations and refunds that were reported before it. */
 export function refundList(
   { refunds, notices, commission, order }: Schemas['Explanation'],
   path: string,
@@ -70,12 +70,12 @@ const DONE = {
 } as const
 type Action = keyof typeof DONE
 
-/** Explains each action; none changes the order in the store. */
+/** Explains each action. None of them changes the order in the store. */
 const EFFECTS: Record<Action, string> = {
   approve: 'Approve: the commission is included in the next payout.',
   reject: 'Reject: the affiliate did not earn it. It can be reopened.',
   cancel: 'Cancel: the order was canceled in your store. This cannot be undone.',
-  reverse: 'Reverse: the order was canceled after the payment. The next payout subtracts what was paid.',
+  reverse: 'Reverse: the order was canceled after the payment. The next payout deducts what was paid.',
   reopen: 'Reopen: it awaits approval again.',
 }
 
@@ -83,7 +83,7 @@ const BUTTONS: Partial<Record<Action, string>> = { approve: 'main', cancel: 'dan
 
 const REFUNDABLE = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
-/** The actions of an owner on the commission of an order. */
+/** An owner's actions on an order's commission. */
 export function changes(
   request: PageRequest,
   commission: Commission,
@@ -109,11 +109,11 @@ export function changes(
 ${
   REFUNDABLE.includes(commission.orderStatus)
     ? html`<section class="card narrow" aria-labelledby="refund"><h2 id="refund">Record a refund</h2>
-<p class="hint">Refund the customer in your store first. This takes the commission on the returned goods back: an unpaid one is reduced, a paid one gets a negative adjustment.</p>
+<p class="hint">Refund the customer in your store first. This form only takes back the commission on the returned goods: an unpaid commission is reduced, a paid one gets a negative adjustment.</p>
 ${form(
   request,
   `${PATH}/refund`,
-  html`${fields}<div class="fields">${input(request, { name: 'externalRefundId', label: 'Refund ID', ...limitsOf('refundCommission', 'externalRefundId'), hint: 'The ID of the refund in your store; leave empty to generate one. The same ID again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
+  html`${fields}<div class="fields">${input(request, { name: 'externalRefundId', label: 'Refund ID', ...limitsOf('refundCommission', 'externalRefundId'), hint: 'The refund’s ID in your store. Leave empty to generate one. Recording the same ID again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
 ${input(request, { name: 'amount', field: 'amountCents', label: 'Goods refunded', suffix: `, in ${commission.orderCurrency}`, maxlength: 30, hint: `After discount, without shipping and tax. Leave empty to refund the rest: ${money(Math.max(0, goods), commission.orderCurrency)}, with ${money(earned, commission.currency)} of commission.` })}</div>
 ${input(request, { name: 'reason', label: 'Reason', ...limitsOf('refundCommission', 'reason') })}
 ${hidden('currency', commission.orderCurrency)}<button class="main">Record refund</button>`,
@@ -122,10 +122,10 @@ ${hidden('currency', commission.orderCurrency)}<button class="main">Record refun
 }`
 }
 
-/** The id becomes part of a header. */
+/** The ID becomes part of a header. */
 const MAX_ORDER_ID = 300
 
-/** The page of an order shows the form again after an error. */
+/** After an error, the order's page shows the form again. */
 const orderOf = (request: PageRequest): string => {
   const id = (request.form.get('orderId') ?? '').slice(0, MAX_ORDER_ID)
   request.query.set('id', id)

@@ -28,10 +28,10 @@ const OUTCOMES: Outcome[] = [
   NO_AFFILIATE,
 ]
 
-/** Orders contain their facts, which are long. */
+/** Small pages, because each order contains its facts, which are long. */
 const ORDERS_AT_ONCE = 50
 
-/** Every reported order, newest first, whether somebody earns on it or not. The first field opens an order. */
+/** Every reported order, newest first, with or without a commission. The first field opens an order. */
 export const orderListPage = (request: PageRequest): ListPage<ReportedOrder> => ({
   path: PATH,
   title: 'Orders',
@@ -63,7 +63,7 @@ export const orderListPage = (request: PageRequest): ListPage<ReportedOrder> => 
       : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders'),
 })
 
-/** The columns of a table of orders, and of the file. */
+/** Columns of orders, for the page and the CSV file. */
 export async function orderColumns(
   { ctx, zone }: PageRequest,
   rows: ReportedOrder[],
@@ -95,7 +95,7 @@ const goodsCell = ({ goodsCents, refundedCents, orderCurrency }: ReportedOrder) 
 const goodsAmount = ({ goodsCents, orderCurrency }: ReportedOrder) => amountCell(goodsCents, orderCurrency)
 const earnedCell = ({ commission, outcome }: ReportedOrder) =>
   commission ? earned(commission.cents, commission.currency, outcome) : '–'
-/** The column adds up to what the orders earn. */
+/** The amounts add up to what the orders earn. */
 const earnedAmount = ({ commission, outcome }: ReportedOrder) =>
   commission && amountCell(UNDONE.has(outcome) ? 0 : commission.cents, commission.currency)
 
@@ -108,7 +108,7 @@ const queryOf = ({ affiliateId, currency, min: minGoodsCents, max: maxGoodsCents
   maxGoodsCents,
 })
 
-/** A page of the list, and the links to the others. */
+/** One page of the list, with links to the others. */
 async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows<ReportedOrder>> {
   const { query, zone } = request
   const listQuery = { ...queryOf(filter), ...pageOf(query), after: query.get('after') || undefined }
@@ -127,6 +127,6 @@ async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows
   const shown = new URLSearchParams(query)
   shown.delete('page')
   const links = html`${searchedTo(next, { isFull: data.length === listQuery.limit, zone })}${notice}${nextPage(PATH, shown, next?.after, true)}`
-  // A search that found nothing yet continues on the next page.
+  // A search that found nothing so far continues on the next page.
   return { ...((data.length || !next) && { rows: data }), rest: links }
 }

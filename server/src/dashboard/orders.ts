@@ -74,7 +74,7 @@ ${isOwner && explained.commission ? changes(request, explained.commission, expla
 type Schemas = components['schemas']
 type Explanation = Schemas['Explanation']
 type Line = Schemas['ArithmeticLine']
-/** The names of affiliates by id. */
+/** Affiliate names by ID. */
 type Names = Map<string, string>
 
 const KINDS: Record<Schemas['EvidenceKind'], string> = {
@@ -99,11 +99,11 @@ ${explained.terms.length ? html`<h2>Terms</h2><ul class="card">${explained.terms
 ${arithmetic(explained)}
 <p class="hint">${replay(explained)}</p>`
 
-/** The status of the commission if an affiliate was credited, and nothing of it remains. */
+/** The commission's status if an affiliate was credited and nothing of the commission remains. */
 const shownOutcome = ({ outcome, commission }: Explanation): string =>
   outcome === 'CREDITED' && commission && UNDONE.has(commission.orderStatus) ? commission.orderStatus : outcome
 
-/** The summary of an order. */
+/** An order's key figures. */
 function orderStats(explained: Explanation, names: Names): Html {
   const { affiliate, arithmetic } = explained
   const amountOf = (step: string) => arithmetic.findLast((line) => line.step === step)
@@ -112,8 +112,8 @@ function orderStats(explained: Explanation, names: Names): Html {
   return facts(
     [
       ['Goods', shown(base)],
-      [now ? 'Commission at first' : 'Commission', shown(commission) ?? 'none'],
-      ['Commission now', shown(now)],
+      [now ? 'Original commission' : 'Commission', shown(commission) ?? 'none'],
+      ['Current commission', shown(now)],
       [
         'Affiliate',
         affiliate ? html`<a href="/admin/affiliates/${affiliate.id}">${nameIn(names, affiliate.id)}</a>` : 'none',
@@ -143,12 +143,12 @@ const decisionFacts = (
   )
 }
 
-/** The currency of flat rates: that of the last lines of the calculation. */
+/** The currency of flat rates, taken from the calculation's last line. */
 const flatCurrencyOf = ({ arithmetic, order }: Explanation): string =>
   arithmetic.at(-1)?.currency ?? String(order.currency)
 
 function kind({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names, query: URLSearchParams): Html {
-  // An order of a thousand lines has a thousand products. The winner is on the first page.
+  // An order with a thousand lines has a thousand products. The winner is on the first page.
   const isLong = candidates.length > PAGE_SIZE
   const ordered = isLong
     ? candidates.toSorted((a, b) => Number(b.outcome === 'WON') - Number(a.outcome === 'WON'))
@@ -173,7 +173,7 @@ const SOURCES: Record<string, string> = {
   affiliateCode: 'Affiliate code',
   clickId: 'Click',
   ref: 'Link name',
-  sessionId: 'Click of the session',
+  sessionId: 'Session’s click',
   customerId: 'Customer ID',
   customerEmail: 'Customer email',
   variantId: 'Variant',
@@ -206,7 +206,7 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
 
 const arithmetic = (explained: Explanation): Html => {
   const columns = ['Step', wideColumn('Detail'), inCard('lead', numberColumn('Amount'))]
-  // Nothing is withheld from a commission of which nothing remains.
+  // Nothing is withheld if nothing of the commission remains.
   const isWithheld = explained.arithmetic.findLast(({ step }) => step === 'now')?.cents !== 0
   const lines = explained.arithmetic.filter(({ step, cents }) => step !== 'tax' || (isWithheld && cents !== 0))
   const rows = withSumOfRefunds(lines).map(({ step, text, cents, currency }) => ({
@@ -223,7 +223,9 @@ const arithmetic = (explained: Explanation): Html => {
   )
 }
 
-/** What the affiliate receives: what remains of the commission, without the tax on it. Later changes of a paid one are separate rows. */
+/**
+ * What the affiliate receives: the remaining commission less tax. Later changes to a paid commission are separate rows.
+ */
 function payableOf({ arithmetic, commission }: Explanation) {
   const now = arithmetic.findLast(({ step }) => step === 'now')
   if (!commission || !now?.cents || now.cents !== commission.commissionAmountCents) return { tax: [] }
@@ -234,7 +236,7 @@ function payableOf({ arithmetic, commission }: Explanation) {
   return { tax: withheld ? [tax] : [], payable }
 }
 
-/** Many refunds are one line of the calculation, since the list below has each. */
+/** Many refunds become one line of the calculation, because the list below has each. */
 function withSumOfRefunds(lines: Line[]): Line[] {
   const refunds = lines.filter(({ step }) => step === 'refund')
   const [first] = refunds

@@ -13,7 +13,7 @@ import { disabledItems } from './webhooks.ts'
 
 const MAX_DUPLICATES = 5
 
-/** Items that need a decision; empty without any. */
+/** Items that need a decision. */
 export async function attentionList(request: PageRequest, attention: Attention): Promise<Html> {
   const { ctx, isOwner } = request
   const [duplicates, unpaid, blocked, disabled] = await Promise.all([
@@ -48,7 +48,7 @@ export async function attentionList(request: PageRequest, attention: Attention):
   return items.length ? html`<ul class="todo" aria-label="Needs attention">${items}</ul>` : html``
 }
 
-/** Approved commissions that are not paid: in no batch, and in open batches, with the sums of the page of payouts. */
+/** Unpaid approved commissions, in no batch or in open ones. The totals match the Payouts page. */
 async function unpaidItems(request: PageRequest, { unpaidCommissions }: Attention): Promise<Html[]> {
   const { value } = await readWaitingKept(request)
   if (!value)
@@ -66,7 +66,7 @@ async function unpaidItems(request: PageRequest, { unpaidCommissions }: Attentio
   ]
 }
 
-/** Who cannot be paid, with a link to what is missing. */
+/** Affiliates who cannot be paid, with a link to what is missing. */
 async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): Promise<Html[]> {
   const { value } = await readForPage(ctx, {
     key: ['blocked'],

@@ -1,3 +1,4 @@
+import { addDays } from '../core/time-zone.ts'
 import { type Attention, readAttention } from '../domains/analytics/attention.ts'
 import { add, costOfPeriod, type Overview, readOverview } from '../domains/analytics/overview.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
@@ -34,7 +35,7 @@ ${request.problem ? '' : content}`,
   }
 }
 
-/** A rejected period has no figures. */
+/** If the period was rejected, there are no figures. */
 const NOTHING = { value: undefined, readAt: null }
 
 const readFigures = async (
@@ -67,11 +68,13 @@ interface Sums {
   before: Tally
 }
 
-/** The sums of both periods by currency. */
-function sumsOf({ days }: Overview, { firstDay }: Period): Map<string, Sums> {
+/** Both periods' totals by currency. */
+function sumsOf({ days }: Overview, { firstDay, earlierDay, days: length }: Period): Map<string, Sums> {
+  const earlierEnd = addDays(earlierDay, length)
   const sums = new Map<string, Sums>()
   for (const day of days) {
     const pair = sums.get(day.currency) ?? { now: EMPTY_TALLY, before: EMPTY_TALLY }
+    if (day.date >= earlierEnd && day.date < firstDay) continue
     const side = day.date >= firstDay ? 'now' : 'before'
     sums.set(day.currency, { ...pair, [side]: add(pair[side], day) })
   }
@@ -104,12 +107,12 @@ const byCurrency = (sums: Map<string, Sums>, currencies: string[]): Html =>
     }),
   )}${FIGURES_HINT}`
 
-/** Orders in another currency are often a checkout that sends no `currency`, which defaults to USD. */
+/** Orders in another currency often come from a checkout that sends no `currency`, which then defaults to USD. */
 function currencyNotice({ days }: Overview, { firstDay }: Period, shopCurrency: string): Html {
   const recent = days.filter(({ date, currency }) => date >= firstDay && currency !== shopCurrency)
   if (recent.length === 0) return html``
   const others = [...new Set(recent.map(({ currency }) => currency))].sort().join(', ')
-  return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${shopCurrency}. If you do not sell in ${others}, check the currency that your checkout reports: an order without one is in USD.</p>`
+  return html`<p class="notice wait">Some orders in this period are in ${others}, but your shop’s currency is ${shopCurrency}. If you do not sell in ${others}, check the currency that your checkout reports: an order without one counts as USD.</p>`
 }
 
 const topAffiliates = ({ top }: Overview, currency: string): Html => html`<h2>Top affiliates</h2>
@@ -131,7 +134,7 @@ ${
 /** A shop with more commissions than this no longer needs an introduction. */
 const MANY = 100
 
-/** Five steps to the first payout, until all are done. */
+/** Five steps to the first payout, shown until all are done. */
 function firstSteps({ isOwner }: PageRequest, attention: Attention): Html {
   const steps: [isDone: boolean, title: string, text: Html | string, to: string, button: string][] = [
     [

@@ -15,11 +15,14 @@ export const payeeRoutes: Route[] = [
   { path: '/affiliates/:id/payee/delete', ...rolesAndAuditOf('deletePayee'), act: remove, page: show },
 ]
 
-/** The page of the payee details of an affiliate, and the page of payouts that follows when they are saved. */
+/** An affiliate's payee details. After saving, the page leads back to the payout that needs them. */
 export const payeeLink = (affiliateId: string, back: string): string =>
   urlWithQuery(`/admin/affiliates/${affiliateId}/payee`, { back })
 
-/** A page of payouts, to go through the blocked ones one after another; otherwise that of the affiliate. */
+/**
+ * The payout page the user came from, so that they can fix blocked payments one after another; otherwise the
+ * affiliate's page.
+ */
 function backOf(submitted: URLSearchParams, affiliateId: string): string {
   const back = submitted.get('back') ?? ''
   return /^\/admin\/payouts\/[\w?=&-]+$/.test(back) ? back : `/admin/affiliates/${affiliateId}`
@@ -31,7 +34,7 @@ const METHODS = [
   ['SEPA', 'Bank transfer (SEPA)'],
 ] as const
 
-/** The fields of each payment method. */
+/** Each payment method's fields. */
 const FIELDS: Record<string, readonly string[]> = {
   PAYPAL: ['email'],
   WISE: ['email', 'name'],
@@ -39,7 +42,7 @@ const FIELDS: Record<string, readonly string[]> = {
 }
 const fieldsOf = (method: string): readonly string[] => (Object.hasOwn(FIELDS, method) ? (FIELDS[method] ?? []) : [])
 const LABELS = {
-  email: 'Email of the account',
+  email: 'Account email',
   name: 'Account holder',
   iban: 'IBAN',
   bic: 'BIC (optional)',

@@ -52,11 +52,11 @@ const LINES: Column[] = [
   inCard('inline', wideColumn('Reference')),
 ]
 
-/** The payments of a batch, and the files in which they were sent. */
+/** A batch's payments, and the files they were sent in. */
 export interface BatchPayments {
   batch: Batch
   files: Schemas['PayoutFile'][]
-  /** One for each affiliate; undefined while they are added up. */
+  /** One per affiliate; undefined while they are being added up. */
   lines: Awaited<ReturnType<typeof describeLines>> | undefined
   readAt: string | null
 }
@@ -75,7 +75,7 @@ export async function readPayments({ ctx, query }: PageRequest, batch: Batch): P
   return { batch, files, lines, readAt }
 }
 
-/** The next steps of an open batch: send its payments, record what was paid, or mark it as paid. */
+/** An open batch's next steps: send its payments, record what was paid, or mark it as paid. */
 export function nextSteps({ batch, files, lines }: BatchPayments, markAsPaid: Html): Html {
   const { id, currency } = batch
   const of = (state: (typeof STATES)[number]) => lines?.totals[state] ?? { lines: 0, cents: 0 }
@@ -90,7 +90,7 @@ export function nextSteps({ batch, files, lines }: BatchPayments, markAsPaid: Ht
 <li><div><strong>Or mark the whole batch as paid</strong>${markAsPaid}</div></li></ol>`
 }
 
-/** The payments with their states. */
+/** The payments and their states. */
 export function lineSection({ query, zone }: PageRequest, { batch, lines, readAt }: BatchPayments): Html {
   const { id, currency } = batch
   const path = `/admin/payouts/${id}`
@@ -126,7 +126,7 @@ ${
         LINES,
         data.map((line) => row(line, path)),
       )
-    : html`<p>This batch pays no affiliate.</p>`
+    : html`<p>This batch pays no affiliates.</p>`
 }
 ${pager(path, query, pagination, 'lines')}
 ${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
@@ -142,7 +142,7 @@ const FILES: Column[] = [
   ACTIONS,
 ]
 
-/** The payment files of a batch. Those that were never uploaded can be discarded. */
+/** A batch's payment files. A file that was never uploaded can be discarded. */
 export function fileSection({ zone }: PageRequest, { files: data }: BatchPayments): Html {
   if (data.length === 0)
     return empty(
@@ -169,7 +169,7 @@ export function fileSection({ zone }: PageRequest, { files: data }: BatchPayment
 async function confirmDiscard(request: PageRequest): Promise<View> {
   const file = await payoutFiles.find(request.ctx, request.params.id ?? '')
   const back = `/admin/payouts/${file.batchId}`
-  const text = html`<p>Discard <strong class="break">${file.id}</strong> only if it was never uploaded. Its ${counted(file.lines, 'payment')} of ${money(file.totalCents, file.currency)} are ready again and can be part of another file. If it was uploaded, they are paid twice.</p>`
+  const text = html`<p>Discard <strong class="break">${file.id}</strong> only if it was never uploaded. Its ${counted(file.lines, 'payment')} (${money(file.totalCents, file.currency)}) become ready for another file. If the file was uploaded, they are paid twice.</p>`
   const body = confirmation(request, {
     text,
     action: `/admin/payout-files/${file.id}/discard`,
@@ -199,13 +199,13 @@ const row = (line: Line, path: string): Cell[] => [
   referenceCell(line),
 ]
 
-/** Shows the end of the reference; the rest is in the disclosure. */
+/** Shows the end of the reference, with the full reference in a disclosure. */
 function referenceCell({ paymentReference, reference, date }: Line): Cell {
   if (!paymentReference) return reference ? isolated(reference) : '–'
   return html`<details><summary><code>…${paymentReference.slice(-6)}</code>${date ? html` <small>${dayText(date)}</small>` : ''}</summary><code class="break">${paymentReference}</code>${reference ? html`<small class="line break">${isolated(reference)}</small>` : ''}</details>`
 }
 
-/** All payments of a batch for a spreadsheet. Only payment files contain account details. */
+/** All of a batch's payments, for a spreadsheet. Only payment files contain account details. */
 async function download({ ctx, params }: PageRequest): Promise<View> {
   const id = params.id ?? ''
   const content = await describeAllLines(ctx, id)

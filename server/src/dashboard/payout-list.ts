@@ -20,24 +20,24 @@ type Batch = components['schemas']['PayoutBatch']
 const PATH = '/admin/payouts'
 const TABS = ['OPEN', 'PROCESSING', 'PAID', 'FAILED'] as const satisfies Batch['status'][]
 
-/** The batches below what waits for one. The days are those of periods: a batch matches if its period has one of them. */
+/** What is awaiting payout, then the batches. A batch matches if its period includes one of the filter's days. */
 export const payoutPage = (request: PageRequest): ListPage<Batch> => ({
   path: PATH,
   title: 'Payouts',
   name: 'Payout batches',
-  lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
+  lead: 'A batch contains a period’s approved commissions. Create a batch, send the money, then mark the batch as paid.',
   above: async () => html`${await waitingSection(request)}
 <h2>Batches</h2>
 `,
   tabs: {
     values: TABS,
-    // Canceled batches are among those that failed.
+    // Canceled batches have the status FAILED as well.
     text: (status) => (status === 'FAILED' ? 'Failed or canceled' : status ? nameOf(status) : 'All'),
     counts: () => sizesByStatus(request.ctx, { list: 'payoutBatches' }),
   },
   filters: [currencyField(request), daysField(request)],
   columns: () => columns(request),
-  // Each access is audited, so the list is never kept.
+  // Each access is audited, so the list is never cached.
   read: async (filter) => {
     const { data, pagination } = await payouts.list(request.ctx, { ...queryOf(filter), ...pageOf(request.query) })
     return { rows: data, rest: pager(PATH, request.query, pagination) }
@@ -80,7 +80,7 @@ const columns = ({ zone }: PageRequest): ListColumn<Batch>[] => [
   { label: 'Payout ID', file: ({ id }) => id },
 ]
 
-/** A batch without commissions is `FAILED` in the API, whatever its reason. */
+/** The API reports a batch without commissions as `FAILED`, whatever the reason. */
 export const stateOf = ({
   status,
   failureReason,

@@ -29,7 +29,7 @@ export interface BatchInput {
   includeEarlier: boolean
 }
 
-/** The batch that would be created and what it leaves, or why none can be. */
+/** The batch that would be created and what it leaves out, or why none can be created. */
 interface Preview {
   batch?: Batch
   rejected?: ApiError
@@ -65,13 +65,13 @@ async function readPreview(request: PageRequest, batchInput: BatchInput): Promis
     const payees = await readWaiting(request.ctx, { list, filter: parseCandidateFilter(request.ctx, body) })
     return { batch, payees, unpaid: await readUnpaid(request, batchInput) }
   } catch (error) {
-    // A rejected preview is a valid result of the page.
+    // A rejected preview is a valid result here.
     if (!(error instanceof ApiError) || error.status === 503) throw error
     return { rejected: error, unpaid: await readUnpaid(request, batchInput) }
   }
 }
 
-/** Why no batch can have this period, currency or dates. */
+/** The error for an invalid period, currency, or date. */
 export function problemWith(request: PageRequest, batchInput: BatchInput): Problem | undefined {
   try {
     parseCandidateFilter(request.ctx, bodyFrom(request, batchInput))
@@ -100,7 +100,7 @@ function readUnpaid(request: PageRequest, batchInput: BatchInput): Promise<Schem
   })
 }
 
-/** Whom the batch pays, the largest amounts first. */
+/** The affiliates to be paid, largest amounts first. */
 function payeeSection(
   { query }: PageRequest,
   { currency }: Batch,
@@ -109,17 +109,17 @@ function payeeSection(
   if (!affiliates?.data.length) return html``
   const blocked = sums.find((sum) => sum.currency === currency)?.parts.BLOCKED
   const notice = blocked
-    ? html`<p class="notice wait">${counted(blocked.affiliates, 'payment')} of ${money(blocked.netPayableCents, currency)} cannot be sent before the payee details are entered or changed.</p>`
+    ? html`<p class="notice wait">${counted(blocked.affiliates, 'payment')} (${money(blocked.netPayableCents, currency)}) cannot be sent until the payee details are entered or corrected.</p>`
     : ''
   return html`<h2>In this batch</h2>${notice}
 ${affiliateTable('Payees', affiliates.data, { currency, path: `${PATH}/new?${query}` })}
 ${pager(`${PATH}/new`, query, affiliates.pagination, PAYEES)}`
 }
 
-/** The parameter of the page of payees. */
+/** The query parameter for the page of payees. */
 const PAYEES = 'payees'
 
-/** The balances that the batch does not pay, with reasons. */
+/** Balances that the batch does not pay, with the reasons. */
 function unpaidAfter(
   request: PageRequest,
   { reasons, affiliates, truncated }: Schemas['Unpaid'],

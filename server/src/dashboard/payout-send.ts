@@ -28,14 +28,14 @@ export const payoutSendRoutes: Route[] = [
   { path: '/payout-files/:id/download', roles: OWNER_ONLY, audit: 'payout_file.shown', show: downloadFile },
 ]
 
-/** The formats in which the ready payments of a batch can be sent. */
+/** The formats in which a batch's ready payments can be sent. */
 export const sendLinks = ({ id, currency }: { id: string; currency: string }): Html =>
   html`<div class="row">${FORMATS.filter(([format]) => format !== 'sepa' || currency === 'EUR').map(
     ([format, name]) =>
       html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}/send`, { format })}">Create ${name} file</a> `,
   )}</div>`
 
-/** The links to a file, one for each part. */
+/** Links to a file, one per part. */
 export function downloadLinks(file: File): Html {
   if (file.status !== 'SENT') return html``
   const parts = partsOf(file)
@@ -65,8 +65,8 @@ async function confirmSend(request: PageRequest): Promise<View> {
         ['In the file', html`${counted(lines, 'payment')} <small>${money(cents, batch.currency)}</small>`],
         ['Other payment methods', others ? counted(others, 'payment') : undefined],
         ['Blocked', blocked ? counted(blocked, 'payment') : undefined],
-      ])}<p>The payments are marked as sent, so that no other file contains them, and their amounts no longer change. Then download the file, and upload it to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresAsOf(readAt, request.zone)}</p>`
-    : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid by another method.</p>`
+      ])}<p>The payments are marked as sent: no other file will contain them, and their amounts no longer change. Then download the file and upload it to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresAsOf(readAt, request.zone)}</p>`
+    : html`<p>None of this batch’s payments can be sent in this format: none are ready, or the affiliates use another payment method.</p>`
   return {
     ...view,
     body: html`<section class="card narrow">${text}
@@ -76,7 +76,7 @@ ${
         request,
         `${back}/send`,
         html`${hidden('format', format)}${
-          // Fixed with the form: sent twice, it creates one file.
+          // The form fixes the ID, so that sending it twice creates one file.
           hidden('fileId', submitted.get('fileId') ?? newFileId(ctx, format))
         }${format === 'sepa' ? debtorFields(request) : ''}
 <div class="sticky"><button class="main">Mark as sent and create the file</button> <a class="button" href="${back}">Back</a></div>`,

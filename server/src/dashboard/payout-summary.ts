@@ -5,21 +5,21 @@ import { type Html, html } from './html.ts'
 
 type Batch = components['schemas']['PayoutBatch']
 
-/** Both days of a period in the time zone of the shop. */
+/** A period's first and last day in the shop's time zone. */
 export const period = ({ periodStart, periodEnd }: Pick<Batch, 'periodStart' | 'periodEnd'>, zone: string): Html =>
   html`${day(periodStart, zone)} – ${day(periodEnd, zone)}`
 
-/** The approved amount of a balance, and how much of it is on hold. */
+/** A balance's approved amount, and how much of it is on hold. */
 export const approvedText = ({ approvedCents, onHoldCents, currency }: components['schemas']['Balance']): string =>
   `${money(approvedCents, currency)}${onHoldCents ? ` (${money(onHoldCents, currency)} on hold)` : ''}`
 
-/** The facts of a batch or of its preview. */
+/** Key figures of a batch or its preview. */
 export function batchFacts(batch: Batch, zone: string): Html {
   const { totals, heldBack, onHold, currency } = batch
-  const heldBackText = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
+  const heldBackText = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)}: archived or rejected affiliates`
   return facts(
     [
-      // Of what was sent, payments can return; the payments below have the sums of each state.
+      // The total includes payments that were returned later. The payments below have totals by state.
       [batch.id === null ? 'To pay' : 'Total', money(totals.netPayableCents, currency)],
       ['Commissions', html`${counts(totals.commissions)} <small>${money(totals.commissionCents, currency)}</small>`],
       ['Affiliates', counts(totals.affiliates)],
@@ -28,7 +28,7 @@ export function batchFacts(batch: Batch, zone: string): Html {
         'On hold',
         onHold.nextAvailableAt === null
           ? undefined
-          : html`<small>${counts(onHold.commissions)}, ${money(onHold.commissionCents, currency)}; from ${day(onHold.nextAvailableAt, zone)} on, a batch that includes earlier commissions pays it</small>`,
+          : html`<small>${counts(onHold.commissions)}, ${money(onHold.commissionCents, currency)}; payable from ${day(onHold.nextAvailableAt, zone)} in a batch that includes earlier commissions</small>`,
       ],
       ['Held back', heldBack.commissions ? html`<small>${heldBackText}</small>` : 'none'],
     ],
@@ -36,7 +36,7 @@ export function batchFacts(batch: Batch, zone: string): Html {
   )
 }
 
-/** When a batch was created and paid, and what it covers. */
+/** When a batch was created and paid, and its period. */
 export const batchAbout = (batch: Batch, zone: string): Html =>
   facts(
     [

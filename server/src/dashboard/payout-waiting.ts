@@ -43,7 +43,7 @@ export const BALANCE_NAMES: Record<WaitingPart, string> = {
 
 type Read = Awaited<ReturnType<typeof readWaiting>>
 
-/** The commissions that wait for payout. The minimums are part of the key, since they decide what is payable. */
+/** Commissions awaiting payout. The cache key includes the minimums, because they decide what is payable. */
 export async function readWaitingKept(
   { ctx }: PageRequest,
   list?: WaitingList,
@@ -57,7 +57,7 @@ export async function readWaitingKept(
   return { ...stored, approved }
 }
 
-/** The settings that decide what a batch contains. */
+/** Settings that decide what a batch contains. */
 export const minimumsOf = ({ ctx: { shop } }: Pick<PageRequest, 'ctx'>) => [
   shop.currency,
   shop.minimumPayoutCents,
@@ -76,18 +76,18 @@ export async function waitingSection(request: PageRequest): Promise<Html> {
     : loadingNotice(
         `Calculating the balances of ${counted(approved, 'approved commission')}, including those in open batches…`,
       )
-  return html`<h2>Waiting for payout</h2>${content}`
+  return html`<h2>Awaiting payout</h2>${content}`
 }
 
 function sumTable(waiting: WaitingSums[]): Html {
-  // Few shops have debts that wait, or a hold.
+  // Few shops have open debts or a hold.
   const parts = WAITING_PARTS.filter(
     (part) => !['DEBT', 'ON_HOLD'].includes(part) || waiting.some((totals) => totals.parts[part]),
   )
   const columns: Column[] = [
     'Currency',
     ...parts.map((part) => numberColumn(BALANCE_NAMES[part])),
-    numberColumn('In no batch'),
+    numberColumn('Not in a batch'),
     { label: 'Actions', kind: 'actions' },
   ]
   const rows = waiting.map((totals): Cell[] => [
@@ -98,7 +98,7 @@ function sumTable(waiting: WaitingSums[]): Html {
       ? html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: totals.currency })}">Create a batch<span class="visually-hidden"> in ${totals.currency}</span></a>`
       : '',
   ])
-  return table('Waiting for payout', columns, rows, 'figures')
+  return table('Awaiting payout', columns, rows, 'figures')
 }
 
 function partCell({ currency, parts }: WaitingSums, part: WaitingPart): Cell {
@@ -110,7 +110,7 @@ function partCell({ currency, parts }: WaitingSums, part: WaitingPart): Cell {
 const sumCell = (currency: string, sum: { commissions: number; netPayableCents: number }, label: string): Html =>
   html`${money(sum.netPayableCents, currency)}<small>${counted(sum.commissions, label)}</small>`
 
-/** The minimum of a whole batch, and what is neither paid nor waiting. */
+/** Notes on the batch minimum, and on what is in an open batch. */
 function notes(waiting: WaitingSums[], all: WaitingSums[]): Html {
   const minimums = waiting.flatMap((totals) => {
     const { currency, minimumPayoutCents } = totals
@@ -129,7 +129,7 @@ function notes(waiting: WaitingSums[], all: WaitingSums[]): Html {
   return html`${minimums.map((text) => html`<p class="notice wait">${text}</p>`)}${open ? html`<p class="hint">After tax. ${open}.</p>` : html`<p class="hint">After tax.</p>`}`
 }
 
-/** Such as `3 approved commissions are not in a batch: 1.00 EUR, 2.00 USD`; undefined without any. */
+/** For example, `3 approved commissions are not in a batch: 1.00 EUR, 2.00 USD`. Undefined if there are none. */
 export function inNoBatch(all: WaitingSums[]): string | undefined {
   const unbatched = all.map((totals) => ({ currency: totals.currency, ...sumOf(totals, WAITING_PARTS) }))
   const waiting = unbatched.filter(({ commissions }) => commissions > 0)
@@ -139,7 +139,9 @@ export function inNoBatch(all: WaitingSums[]): string | undefined {
   return `${counted(total, 'approved commission is', 'approved commissions are')} not in a batch: ${sums}`
 }
 
-/** Such as `3 commissions are in open batches and not paid yet: 1.00 EUR, 2.00 USD`; undefined without any. */
+/**
+ * For example, `3 commissions are in open batches and not paid yet: 1.00 EUR, 2.00 USD`. Undefined if there are none.
+ */
 export function inOpenBatches(all: WaitingSums[], noun = 'commission'): string | undefined {
   const open = all.filter((totals) => totals.inOpenBatches.commissions > 0)
   const total = open.reduce((sum, totals) => sum + totals.inOpenBatches.commissions, 0)
@@ -152,13 +154,13 @@ const LEADS: Record<(typeof WAITING_PARTS)[number], string> = {
   PAYABLE: 'These affiliates can be paid with a new batch.',
   BLOCKED:
     'A new batch includes these affiliates, but their payments cannot be sent until their payee details are entered or corrected.',
-  ON_HOLD: 'The terms of the program pay these later, with a batch that includes earlier commissions.',
+  ON_HOLD: 'The program’s terms hold these for now. A later batch that includes earlier commissions pays them.',
   BELOW_MINIMUM: 'Not included in a batch until the balance reaches the minimum per affiliate',
   DEBT: 'Refunds after payment exceed what the affiliate has earned since. A batch carries the debt forward.',
-  HELD_BACK: 'No batch pays affiliates who are archived or rejected.',
+  HELD_BACK: 'Affiliates who are archived or rejected are not paid.',
 }
 
-/** The affiliates whose approved commissions wait, by what becomes of them. */
+/** Affiliates awaiting payout, grouped by what will happen to their commissions. */
 async function list(request: PageRequest): Promise<View> {
   const { query, ctx, zone } = request
   const part = WAITING_PARTS.find((waitingPart) => waitingPart === query.get('why')) ?? 'PAYABLE'
@@ -167,7 +169,7 @@ async function list(request: PageRequest): Promise<View> {
   const minimumCents = affiliateMinimumsByCurrency(ctx.shop)[currency]
   const { value, readAt } = await readWaitingKept(request, { currency, parts: [part], ...pageOf(query) })
   const view = {
-    title: `Waiting for payout in ${currency}`,
+    title: `Awaiting payout in ${currency}`,
     crumb: { to: PATH, text: 'Payouts' },
     lead:
       part === 'BELOW_MINIMUM'
@@ -219,7 +221,7 @@ const COLUMNS: Column[] = [
   inCard('bare', 'Payee details'),
 ]
 
-/** Affiliates with their balance, and what prevents its payment. */
+/** Affiliates with their balance, and the reason it cannot be paid. */
 export const affiliateTable = (
   name: string,
   list: WaitingAffiliate[],
@@ -238,7 +240,7 @@ const row = (waitingAffiliate: WaitingAffiliate, currency: string, path: string)
   html`${waitingAffiliate.reason ? blockedText({ ...waitingAffiliate, currency }) : nameOf(waitingAffiliate.method ?? '')}${waitingAffiliate.part === 'HELD_BACK' ? '' : html`<small><a href="${payeeLink(waitingAffiliate.affiliateId, path)}">${waitingAffiliate.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(waitingAffiliate.name)}</span></a></small>`}`,
 ]
 
-/** The field of the currency of a new batch, with the sum that waits in each, and the currency that is chosen. */
+/** The currency field for a new batch, with the amount awaiting payout in each currency, and the selected currency. */
 export async function currencyChoice(
   request: PageRequest,
   chosen: string | undefined,
@@ -249,9 +251,9 @@ export async function currencyChoice(
         .filter((option) => sumOf(option, IN_NEW_BATCH).commissions > 0)
         .map((option) => {
           const sum = money(sumOf(option, IN_NEW_BATCH).netPayableCents, option.currency)
-          return [option.currency, `${option.currency} (${sum} waiting)`] as const
+          return [option.currency, `${option.currency} (${sum} awaiting payout)`] as const
         })
-    : // Their sums are being added up.
+    : // The totals are not ready yet.
       (await approvedCurrencies(request.ctx)).map((option) => [option, option] as const)
   const has = (currency: string) => options.some(([option]) => option === currency)
   const shopCurrency = request.ctx.shop.currency

@@ -38,7 +38,7 @@ type Batch = Schemas['PayoutBatch']
 const PATH = '/admin/payouts'
 export const payoutRoutes: Route[] = [
   { path: '/payouts', roles: OWNER_ONLY, show: (request) => showList(request, payoutPage(request)), hasFilter: true },
-  // The use case audits each page that it reads.
+  // The use case writes an audit record for each page it reads.
   { path: '/payouts.csv', roles: OWNER_ONLY, show: (request) => downloadList(request, payoutPage(request)) },
   { path: '/payouts/new', roles: OWNER_ONLY, audit: 'payout.previewed', show: showNew },
   { path: '/payouts', roles: OWNER_ONLY, act: create, page: showNew },
@@ -51,7 +51,7 @@ export const payoutRoutes: Route[] = [
   { path: '/payouts/:id/cancel', ...rolesAndAuditOf('cancelPayout'), act: cancelBatch, page: show },
 ]
 
-/** Previews the batch of a period, then creates it. */
+/** Previews a period's batch, then creates it. */
 async function showNew(request: PageRequest): Promise<View> {
   const submittedFields = request.form.size ? request.form : request.query
   const { zone } = request
@@ -70,7 +70,7 @@ async function showNew(request: PageRequest): Promise<View> {
 ${input(request, { name: 'from', field: 'periodStart', label: 'First day', type: 'date', value: batchInput.from, required: true })}
 ${input(request, { name: 'until', field: 'periodEnd', label: 'Last day', type: 'date', value: batchInput.until, required: true })}
 ${currencyField}
-${checkbox('includeEarlier', 'Include earlier commissions', batchInput.includeEarlier, 'Those from before the first day that were approved late or were below the minimum.')}
+${checkbox('includeEarlier', 'Include earlier commissions', batchInput.includeEarlier, 'Commissions from before the first day that were approved late or were below the minimum.')}
 <div class="row"><button class="${isSubmitted ? '' : 'main'}">Preview</button></div></form>
 ${isSubmitted ? await preview(request, batchInput) : empty('Preview a period', 'The preview shows what is paid, and who is not paid and why. It changes nothing.', 'payouts')}`,
   }
@@ -136,7 +136,7 @@ ${view === 'files' ? fileSection(request, payments) : view === 'commissions' ? c
   }
 }
 
-/** The totals of a batch stay when its commissions leave it. */
+/** A batch's totals stay the same when commissions leave it. */
 async function hasCommissions({ ctx }: PageRequest, payoutBatchId: string): Promise<boolean> {
   const { data } = await commissions.list(ctx, { payoutBatchId, page: 1, limit: 1, isUncounted: true })
   return data.length > 0
@@ -156,7 +156,7 @@ async function commissionSection(request: PageRequest, batch: Batch & { id: stri
 ${notice}${readCtx && pager(`${PATH}/${batch.id}`, query, readCtx.pagination)}`
 }
 
-/** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */
+/** Typing the total prevents marking the wrong batch as paid, or one that changed after the page was loaded. */
 function payment(request: PageRequest, { batch: { id, totals, currency }, files, lines }: BatchPayments): Html {
   const [ready, blocked] = [lines?.totals.READY, lines?.totals.BLOCKED]
   const unsent = ready && blocked && { lines: ready.lines + blocked.lines, cents: ready.cents + blocked.cents }
@@ -177,7 +177,7 @@ ${unsent?.lines === 0 ? '' : checkbox('outside', outside, request.form.has('outs
 )}</details>`
 }
 
-/** What returned is in the total of the batch, and payable again in the next one. */
+/** The batch's total includes returned payments, which become payable again in the next batch. */
 const returnedOf = (files: BatchPayments['files']): number => files.reduce((sum, file) => sum + file.returnedCents, 0)
 
 async function pay(request: PageRequest) {
@@ -190,7 +190,7 @@ async function pay(request: PageRequest) {
   const unsent = request.form.has('outside') ? { lines: 0, cents: 0 } : await sumUnsent(request.ctx, id)
   if (unsent.lines > 0)
     throw invalidBody(
-      `No payment file contains ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}). Create a file for them, or confirm that you paid them another way.`,
+      `${counted(unsent.lines, 'payment is', 'payments are')} not in a payment file (${money(unsent.cents, currency)}). Create a file for them, or confirm that you paid them another way.`,
     )
   await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' })
   return { to: `${PATH}/${id}`, flash: { text: 'Batch and commissions marked as paid.' } }

@@ -11,20 +11,20 @@ import type { PageRequest } from './route.ts'
 import { numberColumn, table } from './table.ts'
 import { urlWithQuery } from './url.ts'
 
-/** The figures of a period and of the one before. */
+/** Figures for a period and the one before it. */
 type Figures = Pick<Overview, 'days' | 'clicks'>
 
-/** The shop's currency first. */
+/** All currencies with figures, the shop's first. */
 export const currenciesOf = ({ days }: Figures, shopCurrency: string): string[] => [
   shopCurrency,
   ...[...new Set(days.map(({ currency }) => currency))].filter((currency) => currency !== shopCurrency).sort(),
 ]
 
-/** The currency of the charts: the one that was asked for, or the shop's. */
+/** The charts' currency: the requested one, or the shop's. */
 export const shownCurrency = (currencies: string[], query: URLSearchParams, shopCurrency: string): string =>
   currencies.find((currency) => currency === query.get('currency')) ?? shopCurrency
 
-/** Links to the charts in other currencies, if there are any. */
+/** Links to charts in other currencies, if there are any. */
 export function currencyTabs(
   overview: Figures,
   { ctx, query }: PageRequest,
@@ -34,7 +34,7 @@ export function currencyTabs(
   if (currencies.length < 2) return html``
   const shown = shownCurrency(currencies, query, ctx.shop.currency)
   return tabs(
-    'Currency of the charts',
+    'Chart currency',
     currencies.map((currency) => ({
       to: urlWithQuery(path, { ...values, currency: currency }),
       text: currency,
@@ -48,15 +48,15 @@ const datesFrom = (first: string, days: number): string[] => Array.from({ length
 
 type ChartName = 'Revenue' | 'Commission' | 'Orders' | 'Clicks'
 
-/** Charts of the days of a period and of those before, and a table with all figures. */
+/** Charts that compare each day of a period with the period before, and a table with all figures. */
 export function charts(
   overview: Figures,
   period: Period,
   { currency, names }: { currency: string; names: ChartName[] },
 ): Html {
-  const { days, firstDay } = period
+  const { days, firstDay, earlierDay } = period
   const [now, before] = legendTexts(period)
-  const [dates, earlier] = [datesFrom(firstDay, days), datesFrom(addDays(firstDay, -days), days)]
+  const [dates, earlier] = [datesFrom(firstDay, days), datesFrom(earlierDay, days)]
   const tallies = new Map(
     overview.days.filter((value) => value.currency === currency).map((value) => [value.date, value]),
   )
@@ -77,11 +77,11 @@ export function charts(
     return chart({ name, total: show(sum(values)), note, dates, values, before: previous, show, tick: shortly(show) })
   })
   return html`<div class="charts">${drawn}</div>
-<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>${now}</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><line class="before" x1="0" x2="20" y1="5" y2="5"></line></svg>${before}</span></p>
+<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>${now}</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar before" width="20" height="10"></rect></svg>${before}</span></p>
 ${dailyTable(overview, period, currency)}`
 }
 
-/** A value on an axis: without the currency, which the total shows, and without a fraction of zero. */
+/** Shortens an axis label: no currency, because the total shows it, and no zero fraction. */
 const shortly = (show: (value: number) => string) => (value: number) =>
   show(value)
     .replace(/ [A-Z]{3}$/, '')
@@ -106,5 +106,5 @@ function dailyTable(overview: Figures, { days, firstDay, timeZone }: Period, cur
     })
   const columns = [numberColumn('Clicks'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')]
   return html`<details class="numbers"><summary>Show as table</summary>
-${table('Clicks, orders and commission per day', [`Day (${timeZone})`, ...columns], rows)}</details>`
+${table('Clicks, orders, revenue, and commission per day', [`Day (${timeZone})`, ...columns], rows)}</details>`
 }

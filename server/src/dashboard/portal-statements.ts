@@ -16,10 +16,10 @@ import { urlWithQuery } from './url.ts'
 
 export const STATEMENTS_PATH = '/affiliate/statements'
 
-/** A page that a link opens, and what its address asks for. */
+/** A request for a page that a link opens. */
 export interface PortalRequest extends OpenedPortal {
   query: URLSearchParams
-  /** Of reading the affiliate's commissions. */
+  /** The cost of reading the affiliate's commissions. */
   cost: ReadCost
 }
 
@@ -32,7 +32,7 @@ const MONTH_COLUMNS: Column[] = [
   inCard('lead', numberColumn('Closing balance')),
 ]
 
-/** The months that have a statement, each with its sums by currency. */
+/** Months with a statement, each with its totals by currency. */
 export async function monthsPage({ ctx, affiliate, query, cost }: PortalRequest): Promise<Html> {
   const listQuery = { page: pageOf(query).page, limit: MONTHS }
   const { value: list } = await readForPage(ctx, {
@@ -42,10 +42,10 @@ export async function monthsPage({ ctx, affiliate, query, cost }: PortalRequest)
   })
   if (!list) return loadingNotice('Calculating your statements…')
   if (list.pagination.total === 0)
-    return empty('No statements yet', 'There is one for each month, from your first order on.', 'payouts')
+    return empty('No statements yet', 'There is one for each month, starting with your first order.', 'payouts')
   const thisMonth = localDate(nowIso(ctx), ctx.shop.timeZone).slice(0, 7)
   const rows = list.data.map((month) => monthRow(month, { query, isCurrent: month.month === thisMonth }))
-  return html`<p class="hint">Each statement lists what you earned and what you were paid in a month. An order that is approved later changes the statement of its month.</p>
+  return html`<p class="hint">Each statement lists what you earned and what you were paid in a month. If an order is approved later, the statement for its month changes.</p>
 ${table('Statements', MONTH_COLUMNS, rows)}
 ${pager(STATEMENTS_PATH, query, list.pagination)}`
 }
@@ -67,7 +67,7 @@ function monthRow(
   ]
 }
 
-/** The address of a page of the same link. */
+/** The URL of another page of the same link. */
 export const portalUrl = (path: string, query: URLSearchParams, more: Record<string, string> = {}): string =>
   urlWithQuery(path, { token: query.get('token') ?? '', ...more })
 
@@ -80,7 +80,7 @@ const LINE_COLUMNS: Column[] = [
   inCard('inline', numberColumn('Balance')),
 ]
 
-/** A statement with its lines in words, and its files. */
+/** A statement with its lines, and links to its files. */
 export async function statementPage({ ctx, affiliate, query, cost }: PortalRequest, month: string): Promise<Html> {
   const listQuery = { month, page: pageOf(query).page, limit: LINES }
   const { value: statement } = await readForPage(ctx, {
@@ -98,7 +98,7 @@ ${statement.currencies.map((currency) => sumsOf(currency))}
 ${
   statement.lines.length
     ? table('Lines', LINE_COLUMNS, linesOf(statement, ctx.shop.timeZone))
-    : empty('Nothing happened in this month', 'No order, refund or payment.', 'payouts')
+    : empty('Nothing happened in this month', 'No orders, refunds, or payments.', 'payouts')
 }
 ${pager(path, query, pagination)}`
 }
@@ -137,7 +137,7 @@ const FILES = {
 type Format = keyof typeof FILES
 
 /**
- * A statement as the merchant gets it.
+ * Downloads a statement, the same file as the merchant's.
  *
  * @throws ApiError 404 `path_unknown` for another format.
  */

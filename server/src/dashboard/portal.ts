@@ -59,17 +59,17 @@ const COLUMNS: Column[] = [
 
 const tokenOf = (c: HonoContext<Env>): string => new URL(c.req.url).searchParams.get('token') ?? ''
 
-/** Says whom to ask for a new link. */
+/** The page for an expired or revoked link. */
 const endedPage = ({ name, storeDomain }: ShopRow): Html =>
   signedOutLayout(
-    'This link has ended',
-    html`<p class="lead">Your page at ${isolated(name)} can be opened with a new link.</p>
-<p>Ask ${isolated(name)} for it: reply to the message with which you received this one${storeDomain ? html`, or use the contact page of <a href="${`https://${storeDomain}/`}">${storeDomain}</a>` : ''}. Links end after a while, so that a forwarded one does not stay open.</p>`,
+    'This link is no longer valid',
+    html`<p class="lead">You need a new link to open your page at ${isolated(name)}.</p>
+<p>Ask ${isolated(name)} for one: reply to the message that contained this link${storeDomain ? html`, or use the contact page on <a href="${`https://${storeDomain}/`}">${storeDomain}</a>` : ''}. Links expire, so that a forwarded one does not work forever.</p>`,
     undefined,
     name,
   )
 
-/** Mounts the pages of an affiliate, which a link opens without a sign-in. */
+/** Mounts an affiliate's own pages, which a link opens without sign-in. */
 export function mountPortal(app: Hono<Env>, server: Server): void {
   const mount = (path: string, render: (request: PortalRequest, c: HonoContext<Env>) => Promise<Html | Response>) =>
     app.get(path, async (c) => {
@@ -82,7 +82,7 @@ export function mountPortal(app: Hono<Env>, server: Server): void {
           { ...opened, query, cost: rowsOf({ list: 'commissions', scope: opened.affiliate.id }) },
           c,
         )
-        // The link may have ended during the request.
+        // The link may have expired during the request.
         await opened.ctx.recheck?.(opened.ctx.db.read)
         return page instanceof Response ? page : sendPage(c, { status: 200, page })
       } catch (thrown) {
@@ -123,7 +123,7 @@ function frame(
   return standaloneLayout(
     ctx,
     `Hello ${affiliate.name}`,
-    html`<p class="lead">Your referrals at ${isolated(ctx.shop.name)}. This page is for you alone, and its link is valid until ${time(expiresAt, '–', ctx.shop.timeZone)}.</p>
+    html`<p class="lead">Your referrals at ${isolated(ctx.shop.name)}. This page is only for you. Its link is valid until ${time(expiresAt, '–', ctx.shop.timeZone)}.</p>
 ${links}${body}`,
   )
 }
@@ -177,7 +177,7 @@ ${list ? await orderTable(request, list.data) : loadingNotice('Counting your ord
 ${list && pager(PATH, query, list.pagination)}`
 }
 
-/** The sums of the last 30 days in each currency, that of the shop first. */
+/** The last 30 days' totals by currency, the shop's currency first. */
 async function sumsByCurrency(ctx: Context, affiliateId: string) {
   const first = await summarize(ctx, { affiliateId })
   const others = first.currencies.filter((currency) => currency !== first.currency)
@@ -186,7 +186,7 @@ async function sumsByCurrency(ctx: Context, affiliateId: string) {
   return all.length > 0 ? all : [first]
 }
 
-/** Amounts before tax, and what remains of the approved ones where tax is withheld. */
+/** Amounts before tax. If tax is withheld, also the approved amount after tax. */
 const amountsOf = ({ currency, ...cents }: Balance, hasTax: boolean): (readonly [name: string, text: string])[] => {
   const net = cents.approvedCents + cents.batchedCents - cents.taxWithheldCents
   return [
@@ -215,8 +215,7 @@ function balanceOf(balances: Balance[]): Html {
 }
 
 async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<Html> {
-  if (list.length === 0)
-    return empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders')
+  if (list.length === 0) return empty('No orders yet', 'Orders with your code or link appear here.', 'orders')
   const { timeZone } = ctx.shop
   const orders = await adjustedOrders(ctx, list)
   const row = (commission: Commission): Cell[] => {
@@ -232,7 +231,7 @@ async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<H
   return table('Orders', COLUMNS, list.map(row))
 }
 
-/** How the commission was computed, such as `16% of 100.00 USD, of which 20.00 USD was refunded. `. */
+/** How the commission was calculated, such as `16% of 100.00 USD, of which 20.00 USD was refunded. `. */
 function rateOf(commission: Commission): string {
   if (commission.commissionAmountCents <= 0 || commission.commissionType === null) return ''
   const { commissionType, commissionRateBps, commissionBaseCents, remainingBaseCents, orderCurrency } = commission
@@ -242,7 +241,7 @@ function rateOf(commission: Commission): string {
   const refunded = commissionBaseCents - remainingBaseCents
   const refund = refunded > 0 ? `, of which ${money(refunded, orderCurrency)} was refunded` : ''
   const goods = money(commissionBaseCents, orderCurrency)
-  // Products can have rates of their own.
+  // Products can have their own rates.
   if (!isOneRate) return `For goods of ${goods}${refund}. `
   return `${rateText(commissionType, commissionRateBps, orderCurrency).replace('goods', goods)}${refund}. `
 }
@@ -258,7 +257,7 @@ const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
   REFUNDED: 'The order was fully refunded.',
 }
 
-/** Why a commission is what it is, in words for the affiliate. */
+/** Explains a commission's status to the affiliate. */
 function reasonOf({ orderStatus, restrictionReasonCode: code, paidAt }: Commission, zone: string): Html | string {
   if (code !== null) return restrictionTexts(code as RestrictionCode).affiliate
   if (orderStatus === 'PAID') return paidAt === null ? 'Paid.' : html`Paid on ${day(paidAt, zone)}.`

@@ -19,13 +19,13 @@ const STATUSES = [
   ['PUBLISH', 'Published'],
 ] as const
 
-/** The rate of a program or rule as it is typed: percent, or units of the shop's currency. */
+/** A program's or rule's rate as typed: percent, or units of the shop's currency. */
 export const typedRate = (
   { commissionType, rate }: { commissionType: string; rate: number },
   currency: string,
 ): string => (commissionType === 'PERCENT_OF_SALE' ? String(rate / 100) : typedAmount(rate, currency))
 
-/** The fields of a program; those that only exist once it was created, for an existing one. */
+/** A program's fields. An existing program has additional ones. */
 export function programFields(request: PageRequest, known: Program | undefined): Html {
   const { form: submitted, ctx } = request
   const text = (name: string, otherwise: string) => (submitted.size ? (submitted.get(name) ?? '') : otherwise)
@@ -34,14 +34,14 @@ export function programFields(request: PageRequest, known: Program | undefined):
   const rate =
     known && typedRate({ commissionType: known.commissionType, rate: known.defaultCommissionBps }, ctx.shop.currency)
   return html`${input(request, { name: 'name', label: 'Name', value: text('name', known?.name ?? ''), required: true, ...limitsOf('updateProgram', 'name') })}
-${textarea(request, { name: 'description', label: 'Description', value: text('description', known?.description ?? ''), ...limitsOf('updateProgram', 'description'), hint: 'For yourself and your affiliates.' })}
+${textarea(request, { name: 'description', label: 'Description', value: text('description', known?.description ?? ''), ...limitsOf('updateProgram', 'description'), hint: 'For you and your affiliates.' })}
 <div class="fields">${select('commissionType', 'Commission', RATE_TYPES, text('commissionType', known?.commissionType ?? 'PERCENT_OF_SALE'))}
 ${input(request, { name: 'commissionPercent', label: 'Rate', value: text('commissionPercent', rate ?? '16'), required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}
-${input(request, { name: 'cookieDurationDays', label: 'Click window', type: 'number', value: text('cookieDurationDays', String(known?.cookieDurationDays ?? 30)), required: true, ...limitsOf('updateProgram', 'cookieDurationDays'), hint: 'Days that a click counts. 0: links earn nothing.' })}
+${input(request, { name: 'cookieDurationDays', label: 'Click window', type: 'number', value: text('cookieDurationDays', String(known?.cookieDurationDays ?? 30)), required: true, ...limitsOf('updateProgram', 'cookieDurationDays'), hint: 'How many days a click counts. With 0, links earn nothing.' })}
 ${select('status', 'Status', STATUSES, text('status', known?.status ?? 'PUBLISH'), { hint: 'Who sees the program. Affiliates earn in every status.' })}</div>
 <fieldset><legend>Approval</legend>
 ${checkbox('autoApproveAffiliate', 'Approve new affiliates automatically', isOn('autoApproveAffiliate', known?.autoApproveAffiliate))}
-${checkbox('autoApproveOrder', 'Approve commissions automatically', isOn('autoApproveOrder', known?.autoApproveOrder), 'Without it, each commission awaits your approval.')}</fieldset>
+${checkbox('autoApproveOrder', 'Approve commissions automatically', isOn('autoApproveOrder', known?.autoApproveOrder), 'Otherwise, each commission awaits your approval.')}</fieldset>
 ${known ? laterFields(request, { text, isOn, known }) : ''}`
 }
 
@@ -53,7 +53,7 @@ interface LaterFields {
 
 function laterFields(request: PageRequest, { text, isOn, known }: LaterFields): Html {
   return html`<fieldset><legend>Customers</legend>
-${checkbox('lifetimeCommission', 'Lifetime commission', isOn('lifetimeCommission', known.lifetimeCommission), 'The first order of a customer connects the customer to the affiliate permanently.')}
+${checkbox('lifetimeCommission', 'Lifetime commission', isOn('lifetimeCommission', known.lifetimeCommission), 'A customer’s first order connects them to the affiliate permanently.')}
 ${checkbox('discountEnabled', 'The code gives a discount', isOn('discountEnabled', known.discountEnabled), 'Shown with each code. Your store applies the discount.')}</fieldset>
 <div class="fields">${select(
     'discountType',
@@ -75,7 +75,7 @@ export function typedNumber(name: string, text: string | null): number {
   return Number(bare)
 }
 
-/** The fields of the form as the API has them. */
+/** Converts the form's fields to the API's. */
 export function sentProgram(form: URLSearchParams) {
   const discount = form.get('discountValue')?.trim()
   return {

@@ -23,7 +23,7 @@ export const programTermsRoutes: Route[] = [
   { path: '/programs/:id/terms/rules/:rule/delete', roles: OWNER_ONLY, act: removeRule, page: show },
 ]
 
-/** A usual rule, with the fields that it takes and what they are at first. */
+/** A common rule, with its fields and their initial values. */
 interface Preset {
   title: string
   /** The field with a number: its label, and its value at first; undefined when it may be empty. */
@@ -46,13 +46,13 @@ const PRESETS: Record<string, Preset> = {
   },
   step: {
     title: 'Step down',
-    number: ['Months at the rate before', 12],
+    number: ['Months at the earlier rate', 12],
     takesRate: true,
     condition: (months = 0) => ({ customerMonth: { from: months } }),
   },
   tier: {
     title: 'Tier by month',
-    number: ['Orders of the month before', 10],
+    number: ['Orders in the month before this rate', 10],
     takesRate: true,
     condition: (orders = 0) => ({ affiliateOrders: { from: orders, period: 'MONTH' } }),
   },
@@ -69,8 +69,8 @@ const PRESETS: Record<string, Preset> = {
 }
 
 const APPLIES_TO = [
-  ['ORDERS', 'new orders, also of known customers'],
-  ['CUSTOMERS', 'new customers; others keep the terms of their first order'],
+  ['ORDERS', 'all new orders, including from known customers'],
+  ['CUSTOMERS', 'new customers; others keep their first order’s terms'],
 ] as const
 
 async function show(request: PageRequest): Promise<View> {
@@ -94,7 +94,7 @@ ${
 }
 
 function rulesOf(request: PageRequest, program: Program, { version, rules }: Terms): Html {
-  if (rules.length === 0) return html`<p>No rules. All orders earn the program rate.</p>`
+  if (rules.length === 0) return html`<p>No rules. All orders earn the program’s rate.</p>`
   const texts = terms.ruleTexts(program, rules, request.ctx.shop.currency)
   const rows = texts.map((text, index) => [
     String(index + 1),
@@ -107,7 +107,7 @@ function rulesOf(request: PageRequest, program: Program, { version, rules }: Ter
         )
       : '',
   ])
-  return html`<h2>Rules</h2><p class="hint">The first rule that matches counts. Product rates count for their lines, unless the rule pays nothing.</p>
+  return html`<h2>Rules</h2><p class="hint">The first matching rule applies. Product rates apply to their lines, unless the rule pays nothing.</p>
 ${table('Rules', ['Rule', wideColumn('Pays'), ACTIONS], rows)}`
 }
 
@@ -123,7 +123,7 @@ interface Shown {
   name: string
 }
 
-/** The form of a preset, and in one sentence what the terms would be with its values at first. */
+/** A preset's form, with one sentence that says what the terms would be with the initial values. */
 function presetForm(request: PageRequest, { program, current, name }: Shown): Html {
   const { ctx, form: submitted } = request
   const { title, number, takesAffiliate, takesRate, condition } = PRESETS[name]!
@@ -148,12 +148,12 @@ const holdForm = (request: PageRequest, current: Terms): Html =>
   form(
     request,
     pathOf(request.params.id ?? ''),
-    html`${hidden('version', String(current.version))}${input(request, { name: 'holdDays', label: 'Hold', type: 'number', value: request.form.get('holdDays') ?? String(current.holdDays), required: true, ...limitsOf('setProgramTerms', 'holdDays'), hint: 'Days from an order until a payout can include its commission, often 30.' })}
-${select('appliesTo', 'A change counts for', APPLIES_TO, request.form.get('appliesTo') ?? current.appliesTo)}
+    html`${hidden('version', String(current.version))}${input(request, { name: 'holdDays', label: 'Hold', type: 'number', value: request.form.get('holdDays') ?? String(current.holdDays), required: true, ...limitsOf('setProgramTerms', 'holdDays'), hint: 'Days after an order before a payout can include its commission. 30 is common.' })}
+${select('appliesTo', 'Changes apply to', APPLIES_TO, request.form.get('appliesTo') ?? current.appliesTo)}
 <button class="main">Save</button>`,
   )
 
-/** What a rule compares, to keep rules of one kind together. */
+/** What a rule compares. Rules of one kind stay together. */
 const kindOf = ({ when }: Rule): string => Object.keys(when).join()
 const lowest = ({ when }: Rule): number =>
   Object.values(when).flatMap((range) => ('from' in range ? [range.from ?? 0] : []))[0] ?? 0
@@ -213,7 +213,7 @@ function save(request: PageRequest) {
   })
 }
 
-/** Replaces the version that the form was made for. */
+/** Replaces the version that the form showed. */
 async function replace({ ctx, params, form: submitted }: PageRequest, changes: Partial<Terms>) {
   const id = params.id ?? ''
   const { holdDays, appliesTo, rules } = await terms.find(ctx, id)

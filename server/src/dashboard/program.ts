@@ -50,11 +50,11 @@ async function show(request: PageRequest): Promise<View> {
 <section class="card" aria-labelledby="terms"><h2 id="terms">Terms</h2>${facts([
       ['Commission', rateText(program.commissionType, program.defaultCommissionBps, ctx.shop.currency)],
       ['Terms', html`${summary} <a href="${LIST}/${program.id}/terms">${isOwner ? 'Change' : 'Show'}</a>`],
-      ['Click window', program.cookieDurationDays === 0 ? 'no link evidence' : `${program.cookieDurationDays} days`],
+      ['Click window', program.cookieDurationDays === 0 ? 'links earn nothing' : `${program.cookieDurationDays} days`],
       ['Commissions', program.autoApproveOrder ? 'approved automatically' : 'approved manually'],
       ['Affiliates', program.autoApproveAffiliate ? 'approved automatically' : 'approved manually'],
       ['Lifetime commission', program.lifetimeCommission ? 'yes' : 'no'],
-      ['Discount of the code', program.discountEnabled ? discount : 'none'],
+      ['Code discount', program.discountEnabled ? discount : 'none'],
       ['New affiliates', program.isDefault ? 'join this program by default' : 'join only when you select it'],
       ['Members', html`<a href="/admin/affiliates?campaignId=${program.id}">${count(program.affiliateCount)}</a>`],
       ['Created', day(program.createdAt, zone)],
@@ -64,7 +64,7 @@ ${await placeSection(request, program)}`,
   }
 }
 
-const RULE_COLUMNS: Column[] = ['Kind', 'Id in the store', 'Commission', 'Since', ACTIONS]
+const RULE_COLUMNS: Column[] = ['Kind', 'ID in the store', 'Commission', 'Since', ACTIONS]
 const RULE_KINDS = [
   ['product', 'Product'],
   ['variant', 'Variant'],
@@ -87,7 +87,7 @@ async function ruleSection(request: PageRequest, { id }: Program): Promise<Html>
       : '',
   ])
   return html`<h2>Product rates</h2>
-<p class="hint">These products and variants earn another rate than the program’s.</p>
+<p class="hint">These products and variants earn a different rate.</p>
 ${rows.length ? table('Product rates', RULE_COLUMNS, rows) : html`<p>No product rates. All products earn the program rate.</p>`}
 ${pager(`${LIST}/${id}`, query, pagination, 'rules')}
 ${
@@ -121,7 +121,7 @@ async function removeRule({ ctx, params }: PageRequest) {
   await productRules.remove(ctx, params.rule ?? '')
   return {
     to: `${LIST}/${params.id}`,
-    flash: { text: 'Product rate removed. The product earns the program rate again.' },
+    flash: { text: 'Product rate removed. The product earns the program’s rate again.' },
   }
 }
 
@@ -140,7 +140,7 @@ async function placeSection(request: PageRequest, { id }: Program): Promise<Html
     ? facts(shown.map(({ name, label }) => [label, isolated(rule?.[name].join(', ') ?? '')] as const))
     : html`<p>No restrictions. Orders from anywhere earn a commission.</p>`
   return html`<h2>Regions</h2>
-<p class="hint">If you add regions, only orders shipped there earn a commission. Every list that is not empty must match.</p>
+<p class="hint">If you add regions, only orders shipped there earn a commission. An order must match every list that is not empty.</p>
 ${content}
 ${
   isOwner
@@ -148,7 +148,7 @@ ${
         request,
         `${LIST}/${id}/places`,
         html`<div class="halves">${PLACES.map(({ name, label, hint }) => textarea(request, { name, label, hint, value: submitted.get(name) ?? rule?.[name].join('\n') ?? '', maxlength: 20_000 }))}</div>
-<button class="main">Save regions</button> <span class="hint">Empty lists remove the limit.</span>`,
+<button class="main">Save regions</button> <span class="hint">An empty list removes its limit.</span>`,
       )}</section></details>`
     : ''
 }`

@@ -74,7 +74,8 @@ function columns(currency: string, earned: Map<string, AffiliateFigures>): ListC
 
 const nameCell = ({ id, name, isDefault }: Program) =>
   html`<a href="${PATH}/${id}">${isolated(name)}</a>${isDefault ? html`<small>Default for new affiliates</small>` : ''}`
-const windowCell = ({ cookieDurationDays: days }: Program) => (days === 0 ? 'no link evidence' : `${count(days)} days`)
+const windowCell = ({ cookieDurationDays: days }: Program) =>
+  days === 0 ? 'links earn nothing' : `${count(days)} days`
 const affiliatesCell = ({ id, affiliateCount }: Program) =>
   html`<a href="/admin/affiliates?campaignId=${id}">${count(affiliateCount)}</a>`
 
@@ -100,7 +101,7 @@ async function create(request: PageRequest) {
     ...fields
   } = sentProgram(request.form)
   const body = validateBody('createProgram', fields)
-  const once = { prefix: 'prg', made: 'This program was created when the form was sent the first time.' } as const
+  const once = { prefix: 'prg', made: 'This program was already created when you first sent the form.' } as const
   const { id, name } = await createOnce(request, once, (ctx) => programs.create(ctx, body))
   return { to: `${PATH}/${id}`, flash: { text: `Program “${name}” created.` } }
 }

@@ -25,7 +25,7 @@ import { badge, nameOf } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, table, wideColumn } from './table.ts'
 
 const PATH = '/admin/payouts/reconcile'
-/** Larger files are read by the command line. */
+/** Larger files need the CLI. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 type PaymentResult = components['schemas']['PaymentResult']
@@ -55,31 +55,31 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: 'Reconcile payments',
     crumb: { to: '/admin/payouts', text: 'Payouts' },
-    lead: 'Read what your bank or payment service reports. You see what it changes before anything is recorded. A returned amount becomes payable again with the next batch.',
+    lead: 'Upload a report from your bank or payment service. You can review every change before it is recorded. A returned amount becomes payable again in the next batch.',
     body: html`<section class="card narrow">${uploadForm(
       request,
       PATH,
-      html`<div class="field drop" data-drop><label for="file">File of the bank or payment service</label>
+      html`<div class="field drop" data-drop><label for="file">File from your bank or payment service</label>
 <input id="file" name="file" type="file" accept=".xml,.csv,.json,.txt,text/csv,application/xml,application/json" aria-describedby="file-hint">
-<p class="hint" id="file-hint">An account statement (camt.053, camt.054) or status report (pain.002) of a bank, the payouts of PayPal, or the transfers of Wise. Up to 8 MiB; larger files can be read with the command line.</p></div>
+<p class="hint" id="file-hint">A bank’s account statement (camt.053, camt.054) or status report (pain.002), a PayPal payout report, or a Wise transfer export. Up to 8 MiB; use the CLI for larger files.</p></div>
 <details${request.form.size && !request.file ? html` open` : ''}><summary>Type the payments instead</summary>
 ${textarea(request, {
   name: 'report',
   label: 'Report',
   value: request.form.get('report') ?? `${HEADING}\n`,
   maxlength: MAX_TYPED,
-  hint: html`One payment per line: its reference, <code>settled</code> or <code>returned</code>, and the reason if there is one. The columns <code>amount</code>, <code>currency</code>, <code>date</code>, and <code>reference</code> of the bank can be added.`,
+  hint: html`One payment per line: its reference, <code>settled</code> or <code>returned</code>, and the reason if there is one. You can add the columns <code>amount</code>, <code>currency</code>, <code>date</code>, and <code>reference</code> (the bank’s).`,
 })}</details>
 <div class="sticky"><button class="main">Preview</button> <a class="button" href="/admin/payouts">Back</a></div>`,
     )}</section>`,
   }
 }
 
-/** In characters; the columns are those of the hint and a few more. */
+/** In characters. Enough for the hint's columns and a few more. */
 const MAX_TYPED = 60_000
 const MAX_TYPED_COLUMNS = 20
 
-/** Typed lines may leave out their last cells. */
+/** Typed lines may omit their last cells. */
 function typedReport(typed: string): Uint8Array {
   const text = typed.replaceAll('\r\n', '\n')
   if (text.length > MAX_TYPED) throw invalidBody('The typed payments are too long. Choose a file.')
@@ -99,7 +99,7 @@ async function preview(request: PageRequest): Promise<View> {
   return previewPage(request, preview)
 }
 
-/** The text of each decision, in the order in which they are shown. */
+/** Each decision's text, in display order. */
 const DECISIONS: Record<Decision, Html> = {
   unknown: html`${badge('REVIEW')} No payment with this reference was sent`,
   amount_mismatch: html`${badge('REVIEW')} Amount or currency differs from what was sent`,
@@ -159,7 +159,7 @@ ${uploadForm(
   }
 }
 
-/** The sums of payments by currency. */
+/** Payment totals by currency. */
 function sumsOf(results: PreviewedResult[]): Html {
   const sums = new Map<string, number>()
   for (const { sent } of results) if (sent) sums.set(sent.currency, (sums.get(sent.currency) ?? 0) + sent.amountCents)
@@ -180,9 +180,9 @@ function row({ result, decision, sent }: PreviewedResult): Cell[] {
   ]
 }
 
-/** The limit of one request of the API. */
+/** The API's limit for one request. */
 const RESULTS_AT_ONCE = 500
-/** Then the page shows how far it is. Recording results again changes nothing. */
+/** After this time, the page shows its progress. Recording a result twice changes nothing. */
 const RECORDING_MS = 15_000
 
 async function record(request: PageRequest): Promise<FormRedirect | View> {
@@ -201,22 +201,22 @@ async function record(request: PageRequest): Promise<FormRedirect | View> {
   return { to: only ? `/admin/payouts/${only}` : '/admin/payouts', flash: { text: summaryOf(done) } }
 }
 
-/** A result takes less, with the longest texts. */
+/** More than the longest result needs. */
 const MAX_LINE = 2000
 
-/** One result per line: each can be parsed alone, and is short. */
+/** One result per line, so that each can be parsed on its own. */
 const serialize = (results: PaymentResult[]): string => results.map((result) => JSON.stringify(result)).join('\n')
 
-/** Only the preview of this server writes the field. */
+/** Parses a field that only this server's preview writes. */
 function parseResults(text: string): PaymentResult[] {
   const lines = text.split(/\r?\n/, MAX_RESULTS + 1).filter(Boolean)
   if (lines.length > MAX_RESULTS || lines.some((line) => line.length > MAX_LINE))
-    throw invalidBody('The results are not those of a preview. Choose the file again.')
+    throw invalidBody('These results do not come from a preview. Choose the file again.')
   try {
     const results: PaymentResult[] = lines.map((line) => JSON.parse(line))
     if (results.length > 0) return results
   } catch {
-    // As for an empty list.
+    // Handled like an empty list.
   }
   throw invalidBody('There is nothing to record. Choose a file.')
 }

@@ -8,17 +8,20 @@ import { time } from './format.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
 
-/** Figures of a large shop are fresh for a minute: they can be the sums of a million commissions. */
+/** Figures of large shops stay fresh for a minute, because they can add up a million commissions. */
 const FRESH_MS = 60_000
-/** Reading them takes at most a twentieth of the time of the report thread, which other shops need. */
+/** Reading them uses at most a twentieth of the report thread's time, which other shops need as well. */
 const PAUSE_FACTOR = 20
-/** Older figures are still shown while they are read again. */
+/** Older figures are still shown while fresh ones are read. */
 const MAX_STALE_MS = 3_600_000
-/** How long a page waits for figures that are not kept. Then it opens without them, and again when they are read. */
+/** How long a page waits for uncached figures. After that, it opens without them and reloads when they are ready. */
 const WAIT_MS = 10
 const RELOAD_MS = 1500
 const MAX_KEPT = 200
-/** Concurrent reads per shop, so that pages that were left do not fill the report queue. Others start when their page reloads. */
+/**
+ * Concurrent reads per shop, so that abandoned pages do not fill the report queue. Others start when their page
+ * reloads.
+ */
 const MAX_READINGS = 8
 
 interface Entry {
@@ -27,12 +30,12 @@ interface Entry {
   /** How long reading took. */
   tookMs: number
   reading?: Promise<unknown>
-  /** Why the request was rejected when it was read, if no page has said it yet. */
+  /** The last read's error, until a page has shown it. */
   rejection?: ApiError
 }
 const keptBy = new WeakMap<object, Map<string, Entry>>()
 
-/** Figures, undefined while they are read for the first time, and when they were read if that was before this request. */
+/** Figures, undefined during the first read, and when they were read if that was before this request. */
 export interface Cached<T> {
   value: T | undefined
   readAt: string | null
@@ -42,17 +45,17 @@ export interface Cached<T> {
 interface Figures<T, Own extends Context> {
   /** Cache key; must contain everything the value depends on. */
   key: readonly unknown[]
-  /** What reading them costs, as the list knows it. A page waits unless these are many rows. */
+  /** The estimated cost of the read. A page waits unless it is many rows. */
   cost: ReadCost
   /** Must use the given context, which routes long reports to a separate thread. */
   read: (ctx: Own) => Promise<T>
-  /** Whether the value survives a change by its user. */
+  /** Whether the value stays cached after the user changes something. */
   survivesWrites?: boolean
 }
 
 /**
- * Stale-while-revalidate cache for figures of large shops; small shops bypass it. Figures may be up to an hour old when the
- * page opens; they are shown with their time, and read again for the next request.
+ * Stale-while-revalidate cache for figures of large shops; small shops bypass it. Figures may be up to an hour old when
+ * the page opens. They are shown with their time and read again for the next request.
  */
 export async function readForPage<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Cached<T>> {
   const { key, cost, read, survivesWrites = false } = figures
@@ -77,7 +80,7 @@ export async function readForPage<T, Own extends Context>(ctx: Own, figures: Fig
 const isMany = async ({ db, shop }: Context, cost: ReadCost): Promise<boolean> =>
   typeof cost === 'function' ? cost(db.read, shop.id) : (cost ?? 0) > MAX_INLINE_ROWS
 
-/** The queue of reports may be full, or one may have been interrupted. Another request reads again. */
+/** The report queue may be full, or a report may have been interrupted. The next request tries again. */
 function ignoreStorageError(error: Error): undefined {
   if (!(error instanceof StorageError)) throw error
 }
@@ -85,7 +88,7 @@ function ignoreStorageError(error: Error): undefined {
 const readingsOf = ({ db, shop }: Context): number =>
   [...(keptBy.get(db) ?? [])].filter(([key, { reading }]) => reading && isOf(key, [shop.id])).length
 
-/** The least recently created entries make room for others. */
+/** Evicts the oldest entries. */
 function entryOf(
   { db, shop }: Context,
   { survivesWrites, key: figures }: { survivesWrites: boolean; key: readonly unknown[] },
@@ -95,7 +98,7 @@ function entryOf(
   const key = keyOf([shop.id, shop.erasureVersion, survivesWrites, ...figures])
   const known = all.get(key)
   if (known) return known
-  // What was read before an erasure may name the person.
+  // Figures read before an erasure may name the person.
   forget(all, (key) => isOf(key, [shop.id]) && !isOf(key, [shop.id, shop.erasureVersion]))
   const [oldest] = all.keys()
   if (all.size >= MAX_KEPT && oldest !== undefined) all.delete(oldest)
@@ -104,34 +107,34 @@ function entryOf(
   return entry
 }
 
-/** Forgets what was kept for a shop: its user has changed something, and must see it. */
+/** Clears a shop's cache after a user changed something, so that they see the change. */
 export function invalidate({ db, shop }: Context): void {
   const all = keptBy.get(db)
   if (all) forget(all, (key) => isOf(key, [shop.id]) && !isOf(key, [shop.id, shop.erasureVersion, true]))
 }
 
 const keyOf = (parts: readonly unknown[]): string => JSON.stringify(parts)
-/** Whether a key begins with these parts. */
+/** Whether a key starts with these parts. */
 const isOf = (key: string, parts: readonly unknown[]): boolean => key.startsWith(`${keyOf(parts).slice(0, -1)},`)
 
 function forget(all: Map<string, Entry>, isForgotten: (key: string) => boolean): void {
   for (const key of all.keys()) if (isForgotten(key)) all.delete(key)
 }
 
-/** A context whose reports run in the thread of long reports, or in that of short ones. */
+/** A context whose reports run in the thread for long reports, or in the one for short reports. */
 function inThread<Own extends Context>(ctx: Own, isLong: boolean): Own {
   const runReport: Database['runReport'] = (report, input, ms) => ctx.db.runReport(report, input, ms, isLong)
   return { ...ctx, db: { ...ctx.db, runReport } }
 }
 
-/** Reads figures and keeps them. When that fails, the next request tries again. */
+/** Reads figures and caches them. If that fails, the next request tries again. */
 function readAgain<Own extends Context>(
   ctx: Own,
   entry: Entry,
   read: (ctx: Own) => Promise<unknown>,
 ): Promise<unknown> {
   const startedAt = performance.now()
-  // A change during the read may be missing in its result, which is as old as its start.
+  // The result is as old as the start of the read, because it may miss changes made during the read.
   const readAt = ctx.now()
   const reading = read(inThread(ctx, true)).then((value) => {
     Object.assign(entry, { value, readAt, tookMs: performance.now() - startedAt })
@@ -139,7 +142,7 @@ function readAgain<Own extends Context>(
   })
   reading
     .catch((error: Error) => {
-      // The page that asked may have been opened without them: it is opened again, and must not read forever.
+      // The requesting page may have opened without figures and will reload. It must not start reads forever.
       if (error instanceof ApiError && error.status < 500) entry.rejection = error
       else ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'figures_not_read')
     })
@@ -147,7 +150,7 @@ function readAgain<Own extends Context>(
   return reading
 }
 
-/** Shown until figures are read. The script opens the page again. */
+/** Shown until the figures are ready. The script reloads the page. */
 export const loadingNotice = (text: string): Html =>
   html`<p class="notice info" role="status" data-reload="${String(RELOAD_MS)}">${text} <a href="">Refresh</a></p>`
 
@@ -159,14 +162,14 @@ export const figuresAsOf = (readAt: string | null, zone: string): Html =>
 export const asOfNotice = (readAt: string | null, zone: string): Html =>
   readAt === null ? html`` : html`<p class="hint">As of ${time(readAt, '', zone)}.</p>`
 
-/** A page of a list. `notice` says when it was read, or that it is being read. */
+/** One page of a list. `notice` says how old it is, or that it is being read. */
 export interface ShownList<Page> {
-  /** Undefined while it is read, and when the filter was rejected, which matches nothing. */
+  /** Undefined while it is being read, and if the filter was rejected. */
   list: Page | undefined
   notice: Html
 }
 
-/** {@link readForPage} for a page of a list, which knows which queries are expensive. */
+/** {@link readForPage} for a page of a list. The list knows which queries are expensive. */
 export async function readListForPage<Query, Page>(
   { ctx, zone, problem }: PageRequest,
   list: ListReader<Query, Page>,

@@ -11,28 +11,28 @@ export interface PageRequest {
   isOwner: boolean
   /** CSRF token, sent with every form of the session. */
   csrf: string
-  /** The time zone in which times are shown. */
+  /** The time zone for displayed times. */
   zone: string
-  /** Where this server is reached, for links to send. */
+  /** This server's public origin, for links to send. */
   origin: string
   /** Path parameters. */
   params: Record<string, string>
   query: URLSearchParams
-  /** Why the filter of the page was rejected: the page shows its form again, without what it would find. */
+  /** Why the page's filter was rejected. The page shows the form again, without results. */
   problem?: Problem
-  /** Why the form was rejected that the page shows again. */
+  /** Why the form that the page shows again was rejected. */
   formProblem?: Problem
   /** Submitted form fields, to show a rejected form with its input; empty for page requests. */
   form: URLSearchParams
   /** The message of the form that led here. */
   flash?: Flash
-  /** The file that was chosen in a form. */
+  /** The file uploaded with the form. */
   file?: Uint8Array | undefined
 }
 
 export interface View {
   title: string
-  /** The page above this one. */
+  /** The parent page. */
   crumb?: { to: string; text: string }
   /** Statuses after the title. */
   badges?: Html | Html[]
@@ -45,14 +45,14 @@ export interface View {
   subjectId?: string
   /** A file to save instead of a page. */
   download?: FileDownload
-  /** No data is shown yet, so no audit record is written. */
+  /** Set while no data is shown yet, so that no audit record is written. */
   skipAudit?: boolean
 }
 
 /** A file that browsers save. */
 export interface FileDownload {
   name: string
-  /** CSV unless given. */
+  /** Defaults to CSV. */
   type?: string
   content: string | ReadableStream<Uint8Array>
 }
@@ -60,14 +60,14 @@ export interface FileDownload {
 interface Secret {
   name: string
   value: string
-  /** The same secret in another format, or one that belongs to it. */
+  /** The same secret in another format, or a related one. */
   also?: { name: string; value: string }
 }
 
-/** What a message to an affiliate contains that their data does not. */
+/** The part of a message to an affiliate that is not stored. */
 export interface InviteMessage {
   affiliateId: string
-  /** Of their own page. */
+  /** The address of their own page. */
   address: string
   expiresAt: string
 }
@@ -76,11 +76,11 @@ export interface InviteMessage {
 export interface Flash {
   text: string
   secret?: Secret
-  /** The page of an affiliate offers a message to them. */
+  /** The affiliate's page offers this message. */
   invite?: InviteMessage
 }
 
-/** Redirect after a successful form. */
+/** The redirect after a successful form. */
 export interface FormRedirect {
   to: string
   flash?: Flash
@@ -98,10 +98,10 @@ export type Show = (request: PageRequest) => Promise<View>
 
 /** A page. */
 export interface Page extends RouteBase {
-  /** Action of the audit record, if the use case writes none. */
+  /** The audit record's action, if the use case writes no record. */
   audit?: string | undefined
   show: Show
-  /** Its query is a filter. When a field is rejected, the page is shown again with the reason. */
+  /** Whether the query is a filter. If a field is rejected, the page is shown again with the reason. */
   hasFilter?: boolean
 }
 
@@ -109,15 +109,15 @@ export interface Page extends RouteBase {
 export interface Action extends RouteBase {
   /** The largest body of a form that can contain a file; other forms contain text only. */
   maxUploadBytes?: number
-  /** Leads to a page, or shows one, such as a preview that changes nothing. */
+  /** Redirects, or shows a page, such as a preview that changes nothing. */
   act: (request: PageRequest) => Promise<FormRedirect | View>
-  /** The page of the form, shown again with the error message when the form is rejected. */
+  /** The form's page, shown again with the error if the form is rejected. */
   page?: Show
 }
 
 export type Route = Page | Action
 
-/** The path of the form that signs out, which users of a suspended shop can still send. */
+/** The sign-out form's path. Users of a suspended shop can still sign out. */
 export const SIGN_OUT = '/sign-out'
 
 export const ALL_ROLES: readonly UserRow['role'][] = ['OWNER', 'STAFF']
@@ -131,11 +131,11 @@ export function rolesAndAuditOf(id: OperationId): { roles: readonly UserRow['rol
   return { roles, audit }
 }
 
-/** The maximum body size of an operation, if openapi.yaml declares one. */
+/** An operation's maximum body size, if openapi.yaml declares one. */
 export const maxBytesOf = (id: OperationId): number | undefined => byId.get(id)!.maxBodyBytes
 
 /**
- * Validates form fields with the request schema of an operation.
+ * Validates form fields against an operation's request schema.
  *
  * @throws ApiError 400 for the first invalid field.
  */

@@ -2,23 +2,23 @@ import { html } from './html.ts'
 import { icon } from './icon.ts'
 
 const PATH = '/admin/search'
-/** Names, addresses and ids are shorter. */
+/** Longer than any name, email address, or ID. */
 export const MAX_TEXT = 320
 const HINT = 'Order, affiliate, code…'
 
-/** The field in the menu. The script opens the dialog instead. */
+/** The menu's search field. With JavaScript, it opens the dialog. */
 export const searchField = html`<form class="find" action="${PATH}" role="search" aria-label="Everything">
 <button>${icon('search')}<span class="visually-hidden">Search</span></button><input type="search" name="q" placeholder="Search" aria-label="Search everything" aria-keyshortcuts="/ Control+K Meta+K" autocomplete="off" maxlength="${MAX_TEXT}"><kbd aria-hidden="true">/</kbd></form>`
 
-/** The way to the search on small screens. */
+/** The link to the search on small screens. */
 export const searchLink = html`<a class="find" href="${PATH}" data-search>${icon('search')}<span class="visually-hidden">Search</span></a>`
 
-/** The field of the page, and of the dialog with the same results as you type. */
+/** The search field, used on the page and in the dialog. */
 export const searchForm = (text: string, id: string) =>
   html`<form class="search-field" action="${PATH}">
 ${icon('search')}<input type="search" id="${id}" name="q" value="${text}" placeholder="${HINT}" aria-label="Search everything" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="${MAX_TEXT}" autofocus> <button>Search</button></form>`
 
-/** The dialog of the script. */
+/** The dialog that the script opens, with results as you type. */
 export const searchDialog = html`<dialog id="finder" aria-label="Search everything">${searchForm('', 'search-text')}
 <p class="visually-hidden" role="status"></p>
 <div class="found"></div>

@@ -15,30 +15,30 @@ import type { PageRequest } from './route.ts'
 import { badge } from './status.ts'
 import { urlWithQuery } from './url.ts'
 
-/** Results of a kind; more are in its list. */
+/** Results shown per kind. Its list has the rest. */
 const MAX_HITS = 5
 
 interface Hit {
   to: string
   text: Html | string
-  /** Distinguishes it from others with the same text. */
+  /** Distinguishes it from results with the same text. */
   about?: Html | string
 }
 
 export interface Hits {
   kind: string
   hits: Hit[]
-  /** The list with the same filter, when it has more. */
+  /** A link to the list with the same filter, if it has more. */
   all?: string | undefined
 }
 
 export interface Found {
   kinds: Hits[]
-  /** Names and codes of a large shop are not read yet. */
+  /** Whether a large shop's names and codes are still being searched. */
   isSearching: boolean
 }
 
-/** Everything that a text can mean: pages, what has it as an id, name or code, and what contains it. */
+/** Finds everything that matches a text: pages, exact IDs, names, and codes, and names that contain it. */
 export async function findAnything(request: PageRequest, text: string): Promise<Found> {
   const { ctx, isOwner } = request
   const [ofOrders, people, ofPrograms, batches, payments, deliveryHits] = await Promise.all([
@@ -76,7 +76,7 @@ export async function findAnything(request: PageRequest, text: string): Promise<
   return { kinds: kinds.filter(({ hits }) => hits.length > 0), isSearching: people.isSearching }
 }
 
-/** Pages by name, and the journey of a customer by email address. */
+/** Pages by name, and a customer's journey by email address. */
 export function pagesNamed(isOwner: boolean, text: string): Hits {
   const pages = pagesFor(isOwner, text).map(({ path, label }) => ({ to: `/admin${path}`, text: label }))
   const journey = {
@@ -99,16 +99,16 @@ async function findOrders({ ctx, zone }: PageRequest, text: string): Promise<Hit
   }
 }
 
-/** The link name in a link of an affiliate; other text unchanged. */
+/** Extracts the link name from an affiliate link. Returns other text unchanged. */
 function refIn(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url?.searchParams.get('ref') ?? text
 }
 
-/** Ids are found without a search for parts of names. */
+/** An ID needs no search for partial names. */
 const isId = (text: string): boolean => /^[a-z]{3}_/.test(text)
 
-/** Affiliates and their codes: what is exactly meant at once, and what contains the text, which takes long in a large shop. */
+/** Affiliates and their codes. Exact matches are found at once; partial matches take longer in a large shop. */
 async function findPeople({ ctx }: PageRequest, text: string): Promise<Found> {
   const [exact, { value: containing }] = await Promise.all([
     findExactly(ctx, text),

@@ -15,7 +15,7 @@ async function show(request: PageRequest): Promise<View> {
     : { kinds: [pagesNamed(request.isOwner, '')], isSearching: false }
   return {
     title: 'Search',
-    lead: 'Orders, affiliates, codes, programs, payouts by month, payment references, ids, and pages.',
+    lead: 'Orders, affiliates, codes, programs, payouts by month, payment references, IDs, and pages.',
     skipAudit: !text,
     body: html`${searchForm(text, 'q')}
 <div class="found">${kinds.map(section)}
@@ -24,7 +24,7 @@ ${kinds.length || isSearching ? '' : empty(html`Nothing matches ${isolated(text)
   }
 }
 
-/** Ids are often pasted with another letter case; other text is unchanged. */
+/** Lowercases an ID, because IDs are often pasted in another case. Other text is unchanged. */
 const spelled = (text: string): string =>
   text.replace(
     /^([a-z]{3}_)([0-9a-z]{26})$/i,

@@ -46,19 +46,19 @@ const TITLES: Record<number, string> = {
 
 const ICONS: Readonly<Record<number, IconName>> = { 403: 'account', 404: 'search' }
 
-/** The subject of a page, by the first part of its path. */
+/** A page's subject by the first part of its path. */
 const SUBJECTS: Readonly<Record<string, string>> = {
   audit: 'the audit log',
   keys: 'API keys',
   'payout-files': 'payment files',
-  settings: 'the settings of the shop',
+  settings: 'the shop’s settings',
   team: 'the team',
   'test-shops': 'test shops',
 }
-/** Pages that staff can see: only their changes are reserved for owners. */
+/** Pages that staff can see, but not change. */
 const OF_STAFF = /^(orders|commissions|affiliates|programs|coupons|webhooks|deliveries)$/
 
-/** Why staff may not open a page or send a form, and whom to ask. */
+/** The message for staff who open a page or send a form that is reserved for owners. */
 export function forbiddenText(path: string): string {
   const [, part = ''] = path.split('/')
   const verb = OF_STAFF.test(part) ? 'change' : 'see'
@@ -67,7 +67,7 @@ export function forbiddenText(path: string): string {
 
 const LIST = /^\/(orders|commissions|affiliates|programs|payouts|webhooks|deliveries|keys)\b/
 
-/** @param path of the route, whose list is the way on from something that does not exist */
+/** @param path the route's path. After a 404, the page links to the list under this path. */
 export function problemView(status: number, message: string, path: string): View {
   const list = status === 404 ? (LIST.exec(path)?.[0] ?? '') : ''
   return {
@@ -80,7 +80,7 @@ export function problemView(status: number, message: string, path: string): View
   }
 }
 
-/** The page of an error that occurs before the session is known. */
+/** The page for an error that occurs before the session is known. */
 export function problemPage({ status, code, message, retryAfter }: ApiError): PageResponse {
   const title = TITLES[status] ?? 'Request failed'
   const way = status === 401 ? ['/admin/sign-in', 'Sign in'] : ['/admin', 'Open the dashboard']

@@ -122,7 +122,7 @@ async function readSent(
   return fields
 }
 
-/** Shows an error the user can correct on the page of the form, with the input preserved. */
+/** Shows a correctable error on the form's page, with the input preserved. */
 async function renderError({ c, server, request }: Call, route: Route, thrown: Error): Promise<Response> {
   const reason = 'act' in route ? await findSessionError(request.ctx).then((ended) => ended ?? thrown) : thrown
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
@@ -130,7 +130,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   const problem = new Problem(error)
   const again = pageAgain(route, error)
   if (again) request['show' in route ? 'problem' : 'formProblem'] = problem
-  // The page of the form may no longer exist.
+  // The form's page may no longer exist.
   const view = await again?.(request).catch(() => undefined)
   const text = error.code === 'role_missing' ? forbiddenText(route.path) : problem.text
   const page = view
@@ -139,7 +139,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   return sendPage(c, { ...error, status: error.status, page })
 }
 
-/** The page of what was rejected: of a form, or a page whose filter is wrong. */
+/** The page to show again: the rejected form's, or the one whose filter was rejected. */
 function pageAgain(route: Route, { status, field }: ApiError): Show | undefined {
   if ('act' in route) return [400, 404, 409].includes(status) ? route.page : undefined
   return route.hasFilter && field !== undefined ? route.show : undefined

@@ -26,7 +26,7 @@ const PRECEDENCES = [
   ['default', 'Code first'],
   ['link-first', 'Link first'],
   ['customer-first', 'Connected customer first'],
-  ['', 'As set through the API'],
+  ['', 'Custom, set through the API'],
 ] as const
 
 const TOUCHES = [
@@ -63,18 +63,18 @@ const shownValue = ({ form: submitted }: PageRequest, name: string, otherwise: s
 function moneySection(request: PageRequest, known: Settings): Html {
   const { currency } = known
   return html`<section class="card" aria-labelledby="money"><h2 id="money">Money and months</h2><div class="fields">
-${input(request, { name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, ...limitsOf('updateSettings', 'timeZone'), placeholder: 'Europe/Berlin', choices: ZONES, hint: 'Used for days and months on these pages and in the CLI.' })}
+${input(request, { name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, ...limitsOf('updateSettings', 'timeZone'), placeholder: 'Europe/Berlin', choices: ZONES, hint: 'Used for days and months in the dashboard and the CLI.' })}
 ${input(request, { name: 'currency', label: 'Currency', value: shownValue(request, 'currency', currency), required: true, maxlength: 3, choices: CURRENCIES, hint: 'Currency of flat rates and the minimum payout. Existing commissions are not changed.' })}
 ${input(request, { name: 'tax', label: 'Tax withheld', suffix: ', in percent', value: shownValue(request, 'tax', String(known.taxWithholdingBps / 100)), maxlength: 10, hint: 'Withheld from every new commission.' })}</div>
 ${minimumRows(request, known)}
 ${known.legacyMinimumPayout === null ? '' : html`<p class="notice wait">A previous version stored a minimum of ${known.legacyMinimumPayout} ${currency}. Batches cannot be created until you resolve the difference.</p>${checkbox('dropLegacyMinimum', 'Use the minimum payout above instead', request.form.has('dropLegacyMinimum'))}`}</section>`
 }
 
-/** Without other time zones and currencies than those of the server's `Intl`, any can still be typed. */
+/** Suggestions from the server's `Intl`. Other time zones and currencies can still be typed. */
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 const CURRENCIES = Intl.supportedValuesOf('currency')
 
-/** The fields of a row for each currency: its code, the minimum of a batch, and that of an affiliate. */
+/** A row's fields: the currency code, and the minimums per batch and per affiliate. */
 const ROW = ['minimumCurrency', 'minimumBatch', 'minimumAffiliate'] as const
 
 interface MinimumRow {
@@ -83,7 +83,7 @@ interface MinimumRow {
   affiliate: string
 }
 
-/** One row for the currency of the shop, one for each other with a minimum, and an empty one. */
+/** One row for the shop's currency, one for each other currency with a minimum, and an empty one. */
 function rowsOf({ form: submitted }: PageRequest, known: Settings): MinimumRow[] {
   if (submitted.size > 0) {
     const [codes = [], batches = [], affiliates = []] = ROW.map((name) => submitted.getAll(name))
@@ -105,7 +105,7 @@ function rowsOf({ form: submitted }: PageRequest, known: Settings): MinimumRow[]
 }
 
 const minimumRows = (request: PageRequest, known: Settings): Html => html`<fieldset><legend>Minimum payouts</legend>
-<p class="hint">The smallest total of a batch, and of an affiliate in it. Smaller balances are carried to the next payout. Leave the minimum of a batch empty for the server default.</p>
+<p class="hint">The smallest total for a batch, and for each affiliate in it. Smaller balances carry over to the next payout. Leave “Per batch” empty to use the server’s default.</p>
 ${rowsOf(request, known).map((row, at) => {
   const id = (name: string) => `${name}-${at}`
   return html`<div class="fields three" role="group" aria-label="${row.currency || 'Another currency'}">
@@ -114,7 +114,7 @@ ${input(request, { name: 'minimumBatch', id: id('minimumBatch'), field: id('mini
 ${input(request, { name: 'minimumAffiliate', id: id('minimumAffiliate'), field: id('minimumAffiliate'), label: 'Per affiliate', value: row.affiliate, maxlength: 20 })}</div>`
 })}</fieldset>`
 
-/** The preset with this order of evidence; empty for another order. */
+/** The preset with this order of evidence, or empty if there is none. */
 const presetOf = (precedence: Settings['attributionPrecedence']): string =>
   PRECEDENCES.find(([name]) => name && settings.precedenceOf(name).join() === precedence.join())?.[0] ?? ''
 
@@ -122,7 +122,7 @@ const attributionSection = (request: PageRequest, known: Settings): Html => {
   const preset = presetOf(known.attributionPrecedence)
   const offered = PRECEDENCES.filter(([name]) => name || !preset)
   return html`<section class="card" aria-labelledby="credit"><h2 id="credit">Who is credited</h2><div class="fields">
-${select('precedence', 'First evidence that counts', offered, shownValue(request, 'precedence', preset))}
+${select('precedence', 'Evidence that counts first', offered, shownValue(request, 'precedence', preset))}
 ${select('clickTouch', 'If there are several clicks', TOUCHES, shownValue(request, 'clickTouch', known.clickTouch))}</div>
 <p class="hint">“What if…” on a program page shows how other terms would have changed past orders.</p></section>`
 }
@@ -140,7 +140,7 @@ interface Minimums {
   affiliate: Record<string, number>
 }
 
-/** The typed rows as cents by currency. @throws ApiError 400 for what is not an amount or a currency. */
+/** Parses the rows to cents by currency. @throws ApiError 400 for an invalid amount or currency. */
 function typedMinimums(form: URLSearchParams): Minimums {
   const minimums: Minimums = { batch: {}, affiliate: {} }
   const [codes = [], batches = [], affiliates = []] = ROW.map((name) => form.getAll(name))
@@ -152,9 +152,9 @@ function typedMinimums(form: URLSearchParams): Minimums {
     ] as const) {
       if (!text) continue
       if (!isCurrency(currency))
-        throw invalidField('invalid_body', `minimumCurrency-${at}`, 'must be a currency of ISO 4217, such as USD.')
+        throw invalidField('invalid_body', `minimumCurrency-${at}`, 'must be an ISO 4217 currency, such as USD.')
       if (currency in minimums[kind])
-        throw invalidField('invalid_body', `minimumCurrency-${at}`, `must not be ${currency} twice.`)
+        throw invalidField('invalid_body', `minimumCurrency-${at}`, `must not repeat ${currency}.`)
       const cents = typedCents(text, currency)
       if (cents === undefined || cents < 0 || cents > MAX_CENTS)
         throw invalidField(

@@ -16,14 +16,14 @@ import { urlWithQuery } from './url.ts'
 const PATH = '/admin/sign-in'
 export const OIDC_PATH = `${PATH}/oidc`
 const PASSKEY_PATH = `${PATH}/passkey`
-/** Responses of passkeys have one to two KiB. */
+/** Passkey responses are one to two KiB. */
 const MAX_RESPONSE_BYTES = 16 * 1024
 
 /** Mounts the sign-in page, the only page without a session. */
 export function mountSignIn(app: Hono<Env>, server: Server): void {
   app.get(PATH, async (c) => {
     await limitPublic(server, c.get('request'))
-    // Most pages after it read a report.
+    // Most users open a page with a report next, so start the report thread now.
     server.deps.db.startReports()
     const query = new URL(c.req.url).searchParams
     const note = query.has('signed-out') ? html`<p class="notice good" role="status">You are signed out.</p>` : html``
@@ -44,12 +44,12 @@ export function mountSignIn(app: Hono<Env>, server: Server): void {
 
 interface SignInForm {
   path: string
-  /** Of the form in bytes. */
+  /** The form's maximum size in bytes. */
   limit: number
   signIn: (deps: SignInDeps, form: URLSearchParams) => Promise<NewSession>
 }
 
-/** Mounts a form that signs in and opens the page that was requested. */
+/** Mounts a form that signs in and then opens the requested page. */
 export function mountSignInForm(app: Hono<Env>, server: Server, { path, limit, signIn }: SignInForm): void {
   app.post(path, async (c) => {
     const { address, requestId } = c.get('request')
@@ -68,7 +68,10 @@ export function mountSignInForm(app: Hono<Env>, server: Server, { path, limit, s
   })
 }
 
-/** Sends the sign-in page with the reason of a rejection. A rejected link stays invalid, so the page asks for a token. */
+/**
+ * Sends the sign-in page with the reason for the rejection. A rejected link stays invalid, so the page asks for a
+ * token.
+ */
 export function sendRejection(
   server: Server,
   c: HonoContext<Env>,
@@ -109,15 +112,15 @@ function page(server: Server, { token, next, note }: FilterValues): Html {
   return signedOutLayout(
     'Sign in',
     html`${note}<form method="post" action="${PATH}">${way}
-${input({ form: new URLSearchParams() }, { name: 'token', label: 'Access token', type: 'password', required: true, autocomplete: 'current-password', hint: server.deps.config.demo ? `${TOKEN_HINT} The token of the demo shop is in the file demo.env of the server.` : TOKEN_HINT })}
+${input({ form: new URLSearchParams() }, { name: 'token', label: 'Access token', type: 'password', required: true, autocomplete: 'current-password', hint: server.deps.config.demo ? `${TOKEN_HINT} The demo shop’s token is in the server’s demo.env file.` : TOKEN_HINT })}
 <button class="main">Sign in</button></form>
 ${withPasskey(server, way)}${withOidc(server, next)}
-<p class="hint">No token? Ask an owner of your shop for a sign-in link. If you are the only owner, ask the operator of the server.</p>
+<p class="hint">No token? Ask an owner of your shop for a sign-in link. If you are the only owner, ask the server’s operator.</p>
 <p class="hint">Already signed in? <a href="${next}">Continue</a>.</p>`,
   )
 }
 
-/** A link, because the pages may not send forms to other sites. It leads to the origin that the provider knows. */
+/** A link, because pages may not send forms to other sites. It starts at the origin registered with the provider. */
 function withOidc({ deps: { config } }: Server, next: string): Html {
   if (!config.oidc) return html``
   const to = urlWithQuery(`${config.publicUrl}${OIDC_PATH}`, { next })

@@ -35,7 +35,7 @@ const TONES: Record<string, Tone> = {
   disabled: 'bad',
 }
 
-/** Statuses whose name of the API is not what people say. */
+/** Statuses whose API name is not what people say. */
 const NAMES: Record<string, string> = {
   PUBLISH: 'Published',
   NOBODY: 'No affiliate',
@@ -44,7 +44,7 @@ const NAMES: Record<string, string> = {
   CSV: 'CSV',
 }
 
-/** The name of a status or another constant of the API: `Late in kind`. */
+/** A readable name for a status or another API constant: `FLAT_PER_ORDER` becomes `Flat per order`. */
 export function nameOf(status: string): string {
   const text = status.toLowerCase().replaceAll('_', ' ')
   return NAMES[status] ?? `${text[0]?.toUpperCase()}${text.slice(1)}`

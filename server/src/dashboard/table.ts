@@ -3,11 +3,13 @@ import { type Html, html, isolated } from './html.ts'
 
 export interface ColumnOptions {
   label: string
-  /** Layout of the cells. Headings of actions and choices are visually hidden. */
+  /** The cells' layout. Headings of actions and checkboxes are visually hidden. */
   kind?: 'number' | 'wide' | 'name' | 'actions' | 'choice' | ''
-  /** Its place in the card of a row on small screens: next to the title, or in a line with others without or with its label. */
+  /**
+   * Its place in a row's card on small screens: next to the title, or in a line with others, with or without its label.
+   */
   card?: 'lead' | 'bare' | 'inline'
-  /** A link that sorts by the column, and how the list is sorted by it now. */
+  /** A link that sorts by the column, and the current direction if the list is sorted by it. */
   sort?: { to: string; current: 'ascending' | 'descending' | undefined }
 }
 
@@ -21,7 +23,7 @@ interface Row {
 export const numberColumn = (label: string): Column => ({ label, kind: 'number' })
 export const wideColumn = (label: string): Column => ({ label, kind: 'wide' })
 export const nameColumn = (label: string): Column => ({ label, kind: 'name' })
-/** A column with a place in the card of its row on small screens. */
+/** A column with a place in its row's card on small screens. */
 export const inCard = (card: NonNullable<ColumnOptions['card']>, column: Column): Column => ({
   ...(typeof column === 'string' ? { label: column } : column),
   card,
@@ -64,13 +66,13 @@ const PAGE_SIZES = [PAGE_SIZE, 50, 100]
 
 interface Pagination {
   page: number
-  /** The rows of a page. */
+  /** Rows per page. */
   limit?: number
   total: number
   totalPages: number
 }
 
-/** The rows of a page of the main list, as the address asks for. */
+/** Rows per page of the main list, as requested in the URL. */
 export const sizeOf = (query: URLSearchParams): number =>
   PAGE_SIZES.find((size) => String(size) === query.get('size')) ?? PAGE_SIZE
 
@@ -88,9 +90,9 @@ export function slice<T>(all: T[], query: URLSearchParams, name = 'page'): { dat
   return { data: all.slice((page - 1) * limit, page * limit), pagination }
 }
 
-/** The list has fewer pages than the address asks for. */
+/** Thrown if the list has fewer pages than requested. */
 export class PageOutOfRange extends Error {
-  /** The address of the last page. */
+  /** The last page's URL. */
   readonly to: string
 
   constructor(to: string) {
@@ -102,7 +104,7 @@ export class PageOutOfRange extends Error {
 /**
  * Renders links to the previous and next page, or nothing for a single page.
  *
- * @throws PageOutOfRange which leads to the last page: an empty one would say that there is nothing.
+ * @throws PageOutOfRange with a link to the last page: an empty page would suggest that the list is empty.
  */
 export function pager(path: string, query: URLSearchParams, pagination: Pagination, name = 'page'): Html {
   const { page, limit, total, totalPages } = pagination
@@ -114,7 +116,7 @@ export function pager(path: string, query: URLSearchParams, pagination: Paginati
     return `${path}?${there}`
   }
   const isSized = name === 'page' && limit === sizeOf(query)
-  // The page that has the first row of this one.
+  // The page that contains this page's first row.
   const sizes = isSized ? sizeLinks(limit, (size) => to(Math.floor(((page - 1) * limit) / size) + 1, size)) : ''
   if (page > Math.max(1, totalPages)) throw new PageOutOfRange(to(Math.max(1, totalPages)))
   return html`<nav class="pager" aria-label="${name === 'page' ? 'Pages of this list' : `Pages of the list of ${name}`}">
@@ -128,9 +130,9 @@ const sizeLinks = (current: number, to: (size: number) => string): Html =>
   html`<span class="sizes">Rows per page ${PAGE_SIZES.map((size) => (size === current ? html`<strong aria-current="true">${String(size)}</strong>` : html`<a href="${to(size)}">${String(size)}</a>`))}</span>`
 
 /**
- * A link to the next page of a list that continues after an item, and one back to its start.
+ * Links to the next page of a list that continues after an item, and back to its start.
  *
- * @param isSized whether the rows of a page can be chosen
+ * @param isSized whether users can choose the number of rows per page
  */
 export function nextPage(path: string, query: URLSearchParams, after: string | undefined, isSized = false): Html {
   const to = (id: string | undefined) => {

@@ -94,7 +94,7 @@ function requireOther({ ctx, params }: PageRequest): string {
 const findOther = async (request: PageRequest): Promise<User> => {
   const id = requireOther(request)
   const other = (await users.list(request.ctx)).data.find((user) => user.id === id)
-  if (!other) throw notFound('user_not_found', 'No user with this id exists in this shop.')
+  if (!other) throw notFound('user_not_found', 'No user with this ID exists in this shop.')
   return other
 }
 
@@ -107,7 +107,7 @@ async function confirmToken(request: PageRequest): Promise<View> {
 
 async function replaceToken(request: PageRequest) {
   const { email, token } = await users.replaceToken(request.ctx, { id: requireOther(request) })
-  const text = `Token of ${email} replaced. Copy it now and give it to them; it is shown only once.`
+  const text = `${email}’s token replaced. Copy the new one now and give it to them; it is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'Access token', value: token } } }
 }
 

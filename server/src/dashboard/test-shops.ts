@@ -11,7 +11,7 @@ import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table } from
 type TestShop = components['schemas']['TestShop']
 
 const PATH = '/admin/test-shops'
-const COLUMNS: Column[] = [nameColumn('Test shop'), 'Plan', 'Its clock', 'Created', ACTIONS]
+const COLUMNS: Column[] = [nameColumn('Test shop'), 'Plan', 'Clock', 'Created', ACTIONS]
 
 export const testShopRoutes: Route[] = [
   { path: '/test-shops', ...rolesAndAuditOf('listTestShops'), show: list },
@@ -26,8 +26,7 @@ async function list(request: PageRequest): Promise<View> {
   if (ctx.shop.isTest === 1) return ownClock(request)
   const { data, pagination } = slice((await testShops.list(ctx)).data, request.query)
   const rows = data.map((testShop) => row(request, testShop))
-  const none =
-    'A test shop has its own data, keys, and clock, so a month can be tried in a minute. Nothing in it is paid.'
+  const none = 'A test shop has its own data, keys, and clock, so you can try out a month in a minute. No money moves.'
   return {
     title: 'Test shops',
     lead: 'Isolated shops with their own data and an adjustable clock. Orders in them are not real.',
@@ -43,7 +42,7 @@ ${form(
   }
 }
 
-/** A test shop has no test shops, but its clock can be advanced from within. */
+/** Inside a test shop, the page has only the clock: a test shop cannot have test shops. */
 const ownClock = (request: PageRequest): View => ({
   title: 'Test clock',
   lead: 'This is a test shop. Click windows, periods, retries, and retention follow its clock, which only advances.',
@@ -78,7 +77,7 @@ async function create({ ctx, form }: PageRequest) {
   const body = validateBody('createTestShop', { name: field(form, 'name') ?? null })
   const { name, ownerToken, apiKey } = await testShops.create(ctx, body)
   const secret = {
-    name: 'Access token of its owner',
+    name: 'Owner’s access token',
     value: ownerToken,
     also: { name: 'API key with every scope', value: apiKey },
   }
@@ -95,7 +94,7 @@ async function advance({ ctx, params, form }: PageRequest) {
 async function confirmDelete(request: PageRequest): Promise<View> {
   const id = request.params.id ?? ''
   const testShop = testShops.requireListed((await testShops.list(request.ctx)).data, id)
-  const text = html`<p>${isolated(testShop.name)} is deleted with everything in it. Its keys and tokens stop working at once.</p>`
+  const text = html`<p>${isolated(testShop.name)} and everything in it will be deleted. Its keys and tokens stop working immediately.</p>`
   const body = confirmation(request, { text, action: `${PATH}/${id}/delete`, button: 'Delete test shop', back: PATH })
   return { title: 'Delete this test shop?', crumb: { to: PATH, text: 'Test shops' }, body, subjectId: id }
 }

@@ -6,7 +6,7 @@ export const urlWithQuery = (path: string, query: Record<string, string | undefi
   return text ? `${path}?${text}` : path
 }
 
-/** The link that credits visits to an affiliate. Without a domain only its parameter is known. */
+/** The link that credits visits to an affiliate. Without a domain, only its query string is known. */
 export function linkOf(
   { siteDomains, storeDomain }: Pick<ShopRow, 'siteDomains' | 'storeDomain'>,
   slug: string,

@@ -6,10 +6,10 @@ import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
 
 type Known = Pick<components['schemas']['WebhookSubscription'], 'events' | 'extendedEvents'>
-/** All events; those that a subscription of the API receives without a filter; or a selection. */
+/** All events, the events that a subscription created with the API receives by default, or a selection. */
 type Choice = 'all' | 'basic' | 'some'
 
-/** The names of events that are sent, each once. */
+/** The names of all events that are sent. */
 export const EVENT_NAMES: readonly string[] = [...new Set([...emittedEvents, ...extendedEvents, 'test'])]
 
 const OBJECTS: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const OBJECTS: Readonly<Record<string, string>> = {
 }
 const objectOf = (name: string): string => OBJECTS[name.split('.')[0] ?? ''] ?? 'Other names'
 
-// Event names can be any text, and a subscription can have thousands; the page shows a few, truncated.
+// Event names can be any text, and a subscription can have thousands. The page shows a few, truncated.
 const SHOWN_NAMES = 20
 const SHOWN_CHARACTERS = 60
 const truncated = (name: string) => (name.length > SHOWN_CHARACTERS ? `${name.slice(0, SHOWN_CHARACTERS)}…` : name)
@@ -31,7 +31,7 @@ export function eventNames(events: readonly string[]): Html {
   return html`${shown}${rest > 0 ? `and ${rest} more` : ''}`
 }
 
-/** Whether the form can offer the names as checkboxes: few, short, and without line breaks, which forms change. */
+/** Whether the names fit into checkboxes: few, short, and without line breaks, which forms change. */
 const areOffered = (events: string[]) =>
   events.length <= SHOWN_NAMES && events.every((name) => name.length <= SHOWN_CHARACTERS && !/[\r\n]/.test(name))
 
@@ -40,14 +40,14 @@ const choiceOf = ({ events, extendedEvents: isAll }: Known): Choice => {
   return isAll ? 'all' : 'basic'
 }
 
-/** The events of a webhook, as the form names them. */
+/** A webhook's events, named as in the form. */
 export function receivedEvents(known: Known): Html {
   const choice = choiceOf(known)
   if (choice === 'some') return eventNames(known.events)
   return choice === 'all' ? html`All events` : html`All basic events`
 }
 
-/** All events, or those that are selected, grouped by what they are about. The selection is shown when it is chosen. */
+/** A choice between all events and a selection. The selection, grouped by subject, appears when it is chosen. */
 export function eventFields({ form }: PageRequest, known: Known): Html {
   if (!areOffered(known.events))
     return html`<p class="hint">This webhook has ${known.events.length} event names, which are too many or too long to edit here. Use the API to change them. Saving this form keeps them.</p>`
@@ -57,14 +57,14 @@ export function eventFields({ form }: PageRequest, known: Known): Html {
   const radio = (value: Choice, text: Html) =>
     html`<label class="box"><input type="radio" name="choice" value="${value}"${chosen === value ? html` checked` : ''}> <span>${text}</span></label>`
   return html`<fieldset class="choice"><legend>Events</legend>
-${radio('all', html`All events <small>Also those that are added later.</small>`)}
+${radio('all', html`All events <small>Including events added later.</small>`)}
 ${choiceOf(known) === 'basic' ? radio('basic', html`All basic events <small>${eventNames(emittedEvents)}</small>`) : ''}
 ${radio('some', html`Only these events`)}
 <div class="chosen">${[...groups].map(([object, names]) => checkboxes('events', object, names, events))}</div></fieldset>`
 }
 
 /**
- * The events of the form, as the API has them; of names that the form cannot offer, none.
+ * The form's events as API fields. Empty if the form could not offer the webhook's names.
  *
  * @throws ApiError 400 when nothing is selected.
  */
@@ -77,7 +77,9 @@ export function sentEvents(form: URLSearchParams, known?: Known): Partial<Known>
   return { events, extendedEvents: events.some(isExtended) }
 }
 
-/** The names that a webhook filters on and does not receive: those it could, and those that are never sent. */
+/**
+ * Events a webhook lists but does not receive: those that extended events would enable, and those that are never sent.
+ */
 export function unsentNames({ events, extendedEvents: isAll }: Known): { off: string[]; unknown: string[] } {
   return {
     off: isAll ? [] : events.filter(isExtended),

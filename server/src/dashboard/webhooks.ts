@@ -101,15 +101,17 @@ export async function disabledItems({ ctx }: PageRequest): Promise<string[]> {
   const disabled = data.filter(({ status }) => status === 'disabled').length
   const failing = data.filter(({ status, failingSince }) => status === 'enabled' && failingSince !== null).length
   return [
-    ...(disabled ? [`${counted(disabled, 'webhook is', 'webhooks are')} disabled, because its receiver failed`] : []),
-    ...(failing ? [`${counted(failing, 'webhook is', 'webhooks are')} failing`] : []),
+    ...(disabled
+      ? [counted(disabled, 'webhook is disabled: its receiver failed', 'webhooks are disabled: their receivers failed')]
+      : []),
+    ...(failing ? [counted(failing, 'webhook is failing', 'webhooks are failing')] : []),
   ]
 }
 
-/** Events that webhooks could receive but do not, and events they lose, each with its remedy. */
+/** Warnings about events that webhooks could receive but do not, or may lose, each with a remedy. */
 function warnings(request: PageRequest, shown: Subscription[]): Html {
   const off = shown.filter(({ retryPolicy }) => retryPolicy === 'none').length
-  return html`${off === 0 ? '' : html`<p class="notice wait">${counted(off, 'webhook has', 'webhooks have')} no retries. An event is lost when the receiver does not respond at that moment.</p>`}
+  return html`${off === 0 ? '' : html`<p class="notice wait">${counted(off, 'webhook has', 'webhooks have')} no retries. An event is lost if the receiver is unavailable when it is sent.</p>`}
 ${shown.map((subscription) => unsentNotice(request, subscription))}`
 }
 
@@ -118,8 +120,8 @@ function unsentNotice(request: PageRequest, subscription: Subscription): Html | 
   const where = visibleUrl(subscription.url, request.isOwner)
   const names = eventNames(off.slice(0, 1))
   const text = off.length > 1 ? html`Receive ${off.length} more events` : html`Receive ${names}`
-  return html`${off.length === 0 ? '' : html`<div class="notice wait"><p><strong class="break">${where}</strong> filters on events that it does not receive yet: ${eventNames(off)}</p>${request.isOwner ? form(request, `${PATH}/${subscription.id}/extend`, html`<button class="small">${text}</button>`) : ''}</div>`}
-${unknown.length === 0 ? '' : html`<p class="notice wait"><strong class="break">${where}</strong> filters on events that are never sent: ${eventNames(unknown)}</p>`}`
+  return html`${off.length === 0 ? '' : html`<div class="notice wait"><p><strong class="break">${where}</strong> lists events that it does not receive yet: ${eventNames(off)}</p>${request.isOwner ? form(request, `${PATH}/${subscription.id}/extend`, html`<button class="small">${text}</button>`) : ''}</div>`}
+${unknown.length === 0 ? '' : html`<p class="notice wait"><strong class="break">${where}</strong> lists events that are never sent: ${eventNames(unknown)}</p>`}`
 }
 
 const testing = (request: PageRequest): Html =>
@@ -135,7 +137,7 @@ const NEW: KnownFields = { url: '', events: [], retryPolicy: 'standard', extende
 const fields = (request: PageRequest, known: KnownFields): Html => {
   const { form } = request
   const url = form.get('url') ?? known.url
-  const hint = 'Without retries, an event is lost when the receiver does not respond at that moment.'
+  const hint = 'Without retries, an event is lost if the receiver is unavailable when it is sent.'
   return html`${input(request, { name: 'url', label: 'URL', type: 'url', value: url, required: true, ...limitsOf('createWebhook', 'url'), placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
 ${eventFields(request, known)}
 ${select('retryPolicy', 'When a delivery fails', RETRY_POLICIES, form.get('retryPolicy') ?? known.retryPolicy, { hint })}`
@@ -214,7 +216,7 @@ async function edit(request: PageRequest): Promise<View> {
 async function signatureText({ ctx, zone }: PageRequest, { id, hasSecret }: Subscription): Promise<Html> {
   if (!hasSecret) return html`Deliveries are not signed, so the receiver cannot verify who sent them.`
   const until = await webhooks.findPreviousSecretEnd(ctx, id)
-  return html`Deliveries are signed with a secret that was shown once.${until ? html` Until ${time(until, '', zone)} they are also signed with the secret before it.` : ''}`
+  return html`Deliveries are signed with a secret that was shown once.${until ? html` Until ${time(until, '', zone)} they are also signed with the previous secret.` : ''}`
 }
 
 async function change(request: PageRequest) {
@@ -231,7 +233,7 @@ async function change(request: PageRequest) {
 async function confirmRoll(request: PageRequest): Promise<View> {
   const { id, url, hasSecret } = await find(request)
   const consequence = hasSecret
-    ? 'For 24 hours, deliveries carry the signatures of both secrets in webhook-signature. X-Service-Signature is made with the new one immediately. Give the new secret to the receiver within that time.'
+    ? 'For 24 hours, webhook-signature contains signatures with both secrets. X-Service-Signature uses the new one immediately. Give the receiver the new secret within that time.'
     : 'Each delivery carries a signature that the receiver can verify.'
   const text = html`<p>A new secret for <strong class="break">${url}</strong> is created and shown once. ${consequence}</p>`
   const action = `${PATH}/${id}/secret`
@@ -264,7 +266,7 @@ async function extend({ ctx, params }: PageRequest) {
 
 async function enable({ ctx, params }: PageRequest) {
   await update(ctx, params.id ?? '', { status: 'enabled' })
-  const text = 'The webhook is enabled. Redeliver what it missed on the page of its deliveries.'
+  const text = 'Webhook enabled. Redeliver what it missed on the Deliveries page.'
   return { to: PATH, flash: { text } }
 }
 

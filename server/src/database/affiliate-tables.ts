@@ -5,15 +5,15 @@ type Schemas = components['schemas']
 type AliasColumns = Schemas['Alias']
 export interface AliasRow extends AliasColumns {
   shopId: string
-  /** Normalized, in the form in which codes and slugs are compared. */
+  /** In the normalized form used to compare codes and slugs. */
   codeKey: string
 }
 
-/** A customer of the shop; bound when `affiliateId` is not null. */
+/** A customer of the shop. Bound if `affiliateId` is not null. */
 export interface CustomerRow {
   id: string
   shopId: string
-  /** The caller's id. */
+  /** The caller's ID. */
   customerId: string | null
   /** Keyed hashes of the address and of its mailbox; see email-hash.ts. */
   emailHash: string | null
@@ -22,7 +22,7 @@ export interface CustomerRow {
   programId: string | null
   boundAt: string | null
   boundBy: 'SIGNUP' | 'ORDER' | 'OWNER' | 'IMPORT' | null
-  /** What another service counted before the customer was imported. */
+  /** Orders and revenue that another service counted before the import. */
   importedOrders: number
   importedFirstOrderAt: string | null
   createdAt: string

@@ -1,7 +1,7 @@
 export interface AuditRow {
   id: string
   shopId: string
-  /** Per shop, from 1 without gaps. */
+  /** Numbered per shop, from 1 without gaps. */
   seq: number
   actor: string
   action: string
@@ -9,36 +9,39 @@ export interface AuditRow {
   data: string
   requestId: string
   createdAt: string
-  /** The hash of the shop's previous row; empty for the first. */
+  /** The hash of the shop's previous row. Empty for the first. */
   previousHash: string
   hash: string
-  /** Random, so that nobody can guess the subject and the data from their digest once it is deleted. */
+  /** Random. Once it is deleted, nobody can guess subject and data from their digest. */
   salt: string | null
-  /** The digest of the subject and the data that a person was erased from; null otherwise. */
+  /** The digest of erased subject and data. Null if nothing was erased. */
   digest: string | null
 }
 
-/** The last row of a shop's audit chain, and its last webhook event. On PostgreSQL the row is also the shop's write lock. */
+/**
+ * The last row in a shop's audit chain, and its last webhook event. On PostgreSQL, this row is also the shop's write
+ * lock.
+ */
 export interface AuditHeadRow {
   shopId: string
   /** 0 before the first audit row. */
   seq: number
   hash: string
-  /** The id of the shop's last webhook event; empty before the first. */
+  /** The ID of the shop's last webhook event; empty before the first. */
   eventId: string
 }
 
-/** The erasure of a person from a shop. */
+/** A person's erasure from a shop. */
 export interface ErasureRow {
   shopId: string
   id: string
-  /** A keyed hash of the mailbox, with which the erasure is repeated after an earlier backup was restored. */
+  /** A keyed hash of the mailbox, to repeat the erasure after an earlier backup is restored. */
   person: string
-  /** Whom, and the key of the pseudonyms, sealed; null when the erasure has ended. */
+  /** The person and the pseudonyms' key, sealed. Null once the erasure has ended. */
   subject: string | null
   /** How many rows were changed. */
   rows: number
-  /** JSON list of `{ table, id }`: rows of the merchant's configuration that mention the person. */
+  /** JSON list of `{ table, id }`: configuration rows that mention the person. */
   mentions: string
   startedAt: string
   finishedAt: string | null

@@ -14,7 +14,7 @@ export class CopyError extends Error {}
 export interface CopiedTable {
   table: string
   rows: number
-  /** SHA-256 of all rows in the order of their keys, the same in both databases. */
+  /** SHA-256 of all rows in key order, the same in both databases. */
   checksum: string
 }
 
@@ -26,8 +26,8 @@ const PROGRESS_ROWS = 100_000
 const BATCH_ROWS = 5_000
 
 /**
- * Copies every row of one database, read from one snapshot, into an empty database, in the order of the keys. Then reads both
- * again and compares them. A copy that was interrupted continues after the last row of each table in the target.
+ * Copies every row of one database, read from one snapshot, into an empty database in key order. Then reads both again
+ * and compares them. An interrupted copy continues after each table's last row in the target.
  *
  * @throws CopyError when the target holds other rows, or the two differ.
  */
@@ -63,7 +63,7 @@ async function findUnfinishedCopy(target: Kysely<Tables>, origin: string): Promi
   return stored
 }
 
-/** The mark keeps servers from starting with an incomplete database. */
+/** The mark prevents servers from starting with an incomplete database. */
 async function beginCopy(target: Kysely<Tables>, origin: string): Promise<void> {
   await checkEmpty(target)
   await target.insertInto('installationSettings').values({ name: UNFINISHED_COPY, value: origin }).execute()
@@ -99,7 +99,7 @@ async function copyTable(
   if (batch.length > 0) await commit()
 }
 
-/** The mark in the target is not the last row of the copy. */
+/** Excludes the mark in the target, which is not part of the copy. */
 async function copySettings(source: Kysely<Tables>, target: Kysely<Tables>): Promise<void> {
   const rows = await source.selectFrom('installationSettings').selectAll().execute()
   for (const row of rows) {
@@ -114,8 +114,8 @@ async function copySettings(source: Kysely<Tables>, target: Kysely<Tables>): Pro
 const isMark = (name: TableName, row: Row) => name === 'installationSettings' && row.name === UNFINISHED_COPY
 
 /**
- * Checks that a SQLite source exists, since opening it would create it, and that no server is using it, because
- * later writes would not be copied.
+ * Checks that a SQLite source exists, because opening it would create it, and that no server is using it, because later
+ * writes would not be copied.
  *
  * @throws CopyError
  */

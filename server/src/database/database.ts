@@ -6,8 +6,8 @@ export interface Reads {
   /** Committed rows only. */
   read: Reader
   /**
-   * Runs a report in a separate thread with its own read connection; shops share its time. `isLong`: in the thread of reports
-   * that can take long, even if it is not one of them.
+   * Runs a report in a separate thread with its own read connection. Shops share its time. `isLong` uses the thread for
+   * long reports, even for a short one.
    */
   runReport: <Input extends ReportRequest, Result>(
     report: Report<Input, Result>,
@@ -25,19 +25,17 @@ export interface Database extends Reads {
    * processes, so rows it has read do not change before its commit; `chain` is the audit chain of that shop.
    */
   transact: <T>(work: TransactionWork<T>, shopId?: string) => Promise<T>
-  /** Starts the thread of reports, which the first of them would wait for. */
+  /** Starts the report thread, so that the first report does not wait for it. */
   startReports: () => void
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
-  /** Runs the integrity check of the engine. Returns one line per problem. */
+  /** Runs the database engine's integrity check. Returns one line per problem. */
   findDamage: () => Promise<string[]>
-  /** Collects statistics for the query planner from a sample of the tables that have changed much. */
+  /** Collects statistics for the query planner from a sample of the tables that changed the most. */
   optimize: () => Promise<void>
-  /**
-   * Removes deleted and replaced rows from the files as far as this takes milliseconds. PostgreSQL does it when it vacuums.
-   */
+  /** Removes deleted and replaced rows from the files, for a few milliseconds. PostgreSQL does this when it vacuums. */
   overwriteDeleted: () => Promise<void>
-  /** The state of the connection pools; SQLite has none. */
+  /** The connection pools' state. SQLite has none. */
   connections: () => PoolState[]
   close: () => Promise<void>
 }
@@ -47,7 +45,7 @@ export type TransactionWork<T> = (trx: Transaction, chain: AuditChain) => Promis
 /** Called for each group commit with the number of changes that share its transaction. */
 export type OnGroupCommit = (size: number) => void
 
-/** Receives what the database measures. */
+/** Receives the database's measurements. */
 export interface DatabaseObserver {
   onGroup?: OnGroupCommit
   /** Called after each read with its time in seconds. */
@@ -56,12 +54,12 @@ export interface DatabaseObserver {
   onChange?: (seconds: number) => void
 }
 
-/** The connections of one pool. */
+/** One pool's connections. */
 export interface PoolState {
   pool: string
   busy: number
   idle: number
-  /** Requests that wait for a connection. */
+  /** Requests waiting for a connection. */
   waiting: number
 }
 
@@ -71,12 +69,16 @@ export type Reader = Pick<Kysely<Tables>, 'selectFrom' | 'fn' | 'getExecutor'>
 /** An open transaction: reads, including its own writes, and writes. */
 export type Transaction = Kysely<Tables>
 
-/** The last row of an audit chain: its number, 0 for an empty chain, and its hash; and the id of the shop's last webhook event. */
+/**
+ * The last row in an audit chain, with its number (0 for an empty chain) and its hash, and the ID of the shop's last
+ * webhook event.
+ */
 export type AuditHead = Pick<AuditHeadRow, 'seq' | 'hash' | 'eventId'>
 
 /**
- * A shop's audit chain and the sequence of its webhook events within a transaction. The row that stores the head of both is
- * also the shop's write lock: a transaction reads it when it begins, and updates it before the commit if the head has moved.
+ * A shop's audit chain and the sequence of its webhook events within a transaction. The row that stores both heads is
+ * also the shop's write lock: a transaction reads it when it starts, and updates it before the commit if a head has
+ * moved.
  */
 export interface AuditChain {
   /**
@@ -87,15 +89,15 @@ export interface AuditChain {
   append: (write: (last: AuditHead) => Promise<AuditHead>) => Promise<void>
 }
 
-/** The head of a chain without rows. */
+/** The head of an empty chain. */
 export const NEW_HEAD: AuditHead = { seq: 0, hash: '', eventId: '' }
 
-/** The chain of a transaction without a shop. */
+/** The chain for a transaction without a shop. */
 export const NO_CHAIN: AuditChain = {
   append: () => Promise.reject(new Error('A transaction that writes to an audit needs a shopId')),
 }
 
-/** Runs `work` with reads of one snapshot of the database, in which later commits are not visible. */
+/** Runs `work` with reads from one snapshot, in which later commits are not visible. */
 export type InSnapshot = <T>(work: (db: Reader) => Promise<T>) => Promise<T>
 
 /** A read-only connection. `inSnapshot` may run its work twice, when the connection was lost. */
@@ -105,8 +107,8 @@ export interface ReportReader {
 }
 
 /**
- * A query that reads so much that it would block other requests, so it runs in the report thread. Input and result are
- * copied between threads, so both are plain data.
+ * A query that would block other requests, so it runs in the report thread. Input and result are copied between
+ * threads, so both are plain data.
  */
 export interface Report<Input extends ReportRequest, Result> {
   /** The URL of the module that exports it. */
@@ -114,9 +116,12 @@ export interface Report<Input extends ReportRequest, Result> {
   /** The name of its export. */
   name: string
   run: (db: Reader, input: Input, inSnapshot?: InSnapshot) => Promise<Result>
-  /** Equal requests that wait share one run. */
+  /** Whether equal waiting requests share one run. */
   isShared: boolean
-  /** It can read every commission of a shop, so it runs in its own thread, where no short report waits for it. */
+  /**
+   * Whether it can read all of a shop's commissions. It then runs in a separate thread, where no short report waits for
+   * it.
+   */
   isLong: boolean
 }
 
@@ -139,10 +144,10 @@ export const defineReport = <Input extends ReportRequest, Result>(
   isLong,
 })
 
-/** The common input of all reports. */
+/** The input common to all reports. */
 export interface ReportRequest {
   shopId: string
-  /** The shop whose time in the report thread it uses, if not its own: the live shop of a test shop. */
+  /** The shop whose share of the report thread it uses, if not its own. For a test shop, the live shop. */
   ownerId?: string | undefined
   query?: unknown
 }

@@ -4,11 +4,11 @@ import { emailKey, mailboxKey } from '../engine/normalize.ts'
 /** 128 bits. */
 const LENGTH = 22
 
-/** What is stored of an address instead of the address: keyed hashes that differ from shop to shop. */
+/** Keyed hashes stored instead of an email address. They differ from shop to shop. */
 export interface EmailHashes {
-  /** Of the address in the form in which addresses are compared. */
+  /** The hash of the address in comparable form. */
   emailHash: string
-  /** Of the mailbox behind it, so that an erasure finds every spelling. */
+  /** The hash of the mailbox behind it, so that an erasure finds every spelling. */
   mailboxHash: string
 }
 

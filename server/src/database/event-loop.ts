@@ -31,10 +31,10 @@ export async function forEachInSlices<T>(
   }
 }
 
-/** How many items are changed at once. */
+/** How many items to change at once. */
 const BATCH_SIZE = 100
 
-/** Changes many items in batches and yields to the event loop in between; for use with SQLite. */
+/** Changes many items in batches and yields to the event loop in between. For use with SQLite. */
 export async function inBatches<T>(all: T[], change: (batch: T[]) => Promise<unknown>): Promise<void> {
   const isLong = all.length > BATCH_SIZE
   for (let start = 0; start < all.length; start += BATCH_SIZE) {

@@ -1,4 +1,4 @@
-/** A queue per owner, taken from round-robin, so that an owner with many items does not delay the others. */
+/** One queue per owner, served round-robin, so that an owner with many items does not delay the others. */
 export class FairQueue<T> {
   readonly #byOwner = new Map<string, T[]>()
   readonly #maxPerOwner: number
@@ -16,7 +16,7 @@ export class FairQueue<T> {
     return true
   }
 
-  /** Removes and returns the next item; its owner moves to the end. */
+  /** Removes and returns the next item. Its owner moves to the end. */
   take(): T | undefined {
     for (const [owner, jobs] of this.#byOwner) {
       this.#byOwner.delete(owner)

@@ -2,7 +2,7 @@ import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import { isPostgresUrl } from '../config.ts'
 
 export interface LimitStore {
-  /** Undefined when requests are counted in the memory of this process. */
+  /** Undefined if requests are counted in this process's memory. */
   store: RateLimiterAbstract | undefined
   close: () => Promise<void>
 }
@@ -18,7 +18,7 @@ const CONNECTIONS = 4
 const COMMAND_TIMEOUT_MS = 1000
 const CONNECT_TIMEOUT_MS = 1000
 
-/** Opens the store for rate limits: Redis if configured, otherwise PostgreSQL, or the memory of this process. */
+/** Opens the store for rate limits: Redis if configured, otherwise PostgreSQL, or this process's memory. */
 export async function openLimitStore(
   { redisUrl, databaseUrl }: { redisUrl: string | undefined; databaseUrl: string },
   options: StoreOptions,
@@ -30,7 +30,7 @@ export async function openLimitStore(
 
 async function openPostgres(url: string, options: StoreOptions): Promise<LimitStore> {
   const { openPool, planByKey } = await import('./postgres-pool.ts')
-  // Losing counters in a crash is acceptable; an fsync for every request is not.
+  // Losing counters in a crash is acceptable. An fsync for every request is not.
   const setupSql = (scope: 'session' | 'transaction') =>
     `${planByKey(scope)}; set ${scope === 'transaction' ? 'local ' : ''}synchronous_commit = off`
   const pool = openPool(url, {
@@ -49,14 +49,14 @@ async function openPostgres(url: string, options: StoreOptions): Promise<LimitSt
 async function openRedis(url: string, options: StoreOptions): Promise<LimitStore> {
   const { Redis } = await import('ioredis')
   const client = new Redis(url, {
-    // Requests that cannot be counted are accepted; they do not wait for Redis to return.
+    // Requests that cannot be counted are accepted. They do not wait for Redis to return.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy: (times) => Math.min(times * 100, CONNECT_TIMEOUT_MS),
   })
-  // Failing commands report the error; an event per reconnection attempt adds nothing.
+  // Failing commands report the error. An event per reconnection attempt adds nothing.
   client.on('error', () => {})
   await new Promise<void>((done) => {
     client.once('ready', done)

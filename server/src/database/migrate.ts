@@ -31,7 +31,7 @@ export const migrations: Record<string, Migration> = {
  * Runs pending migrations.
  *
  * @param db a plain connection: migrations do not take part in the group commit
- * @throws Error with a message for the operator when the version of the database cannot be upgraded.
+ * @throws Error with a message for the operator when the database's version cannot be upgraded.
  */
 export async function migrate(db: Kysely<never>, list = migrations): Promise<void> {
   await requireCompatible(db, list)
@@ -57,7 +57,7 @@ async function requireCompatible(db: QueryExecutorProvider, list: typeof migrati
 const LOCK_ID = 3853314791062309107n
 const NO_TIMEOUTS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
 
-/** Locks within the transaction, because a session does not outlive it with transaction pooling. */
+/** Locks within the transaction, because with transaction pooling, a session does not outlive it. */
 async function withTransactionLock(trx: Kysely<never>, work: (trx: Kysely<never>) => Promise<void>): Promise<void> {
   for (const name of NO_TIMEOUTS) await sql`select set_config(${name}, '0', true)`.execute(trx)
   await sql`select pg_advisory_xact_lock(${LOCK_ID})`.execute(trx)
@@ -67,8 +67,8 @@ async function withTransactionLock(trx: Kysely<never>, work: (trx: Kysely<never>
 const WAIT_MS = 60_000
 
 /**
- * Kysely's migrator locks and uses a transaction on PostgreSQL only. On SQLite, this lock is polled instead of using the
- * busy timeout, which would block the event loop, including a migration in the same process.
+ * Kysely's migrator locks and uses a transaction only on PostgreSQL. On SQLite, this lock is polled. The busy timeout
+ * would block the event loop, including a migration in the same process.
  */
 async function withWriteLock(db: Kysely<never>, work: (db: Kysely<never>) => Promise<void>): Promise<void> {
   await sql`pragma busy_timeout = 0`.execute(db)
@@ -105,8 +105,8 @@ export async function isMigrated(db: QueryExecutorProvider, list = migrations): 
 }
 
 /**
- * Returns why a database cannot be read as it is, as the end of a sentence whose subject is the database; undefined when its
- * schema is current. Changes nothing.
+ * Returns why a database cannot be read as it is, to complete a sentence that starts with the database. Undefined if
+ * its schema is current. Changes nothing.
  */
 export async function findSchemaProblem(db: QueryExecutorProvider): Promise<string | undefined> {
   const incompatibility = await findIncompatibility(db)
@@ -119,7 +119,7 @@ export async function findSchemaProblem(db: QueryExecutorProvider): Promise<stri
 const FIRST_RELEASE_TABLE = 'installationSettings'
 
 /**
- * Returns why this version cannot use a database, as the end of a sentence whose subject is the database; undefined when it
+ * Returns why this version cannot use a database, to complete a sentence that starts with the database. Undefined if it
  * can. Migrating such a database would leave a mixed schema.
  */
 export async function findIncompatibility(db: QueryExecutorProvider, list = migrations): Promise<string | undefined> {

@@ -21,7 +21,7 @@ async function openEngine(url: string, observer: DatabaseObserver): Promise<Data
   throw new Error(`The database must be file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
 }
 
-/** Runs `work` with one plain connection and ordinary transactions, for work on the whole database such as a copy. */
+/** Runs `work` with one plain connection and ordinary transactions, for work on the whole database, such as a copy. */
 export async function withConnection<T, Schema = Tables>(
   url: string,
   work: (db: Kysely<Schema>) => Promise<T>,

@@ -15,7 +15,7 @@ export interface PayoutBatchRow {
   heldBackCents: number
   onHoldCommissions: number
   onHoldCents: number
-  /** When the first of the commissions on hold becomes available; null without any. */
+  /** When the first commission on hold becomes available, or null. */
   nextAvailableAt: string | null
   minimumPayoutCents: number
   failureReason: string | null
@@ -31,31 +31,31 @@ export interface PayoutBatchRow {
   claimedUntil: string | null
 }
 
-/** What the run of a `PROCESSING` batch needs, so that any process can complete it. */
+/** The state of a `PROCESSING` batch's run, so that any process can complete it. */
 export interface BatchProcess {
-  /** The status of the batch once its commissions have moved: `OPEN` when it is created, `FAILED` when it is canceled. */
+  /** The batch's status once its commissions have moved: `OPEN` when it is created, `FAILED` when it is canceled. */
   becomes: 'OPEN' | 'PAID' | 'FAILED'
   /** How many commissions are expected to move. */
   commissions: number
-  /** When the run began: `updatedAt` of its commissions, and when they are paid. */
+  /** When the run started: its commissions' `updatedAt`, and their time of payment. */
   at: string
   /** Which commissions a new batch takes. */
   filter?: CandidateFilter
   previousStatus?: PayoutBatchRow['status']
-  /** The request that began it. */
+  /** The request that started it. */
   actor: string
   requestId: string
   traceparent?: string
   idempotency?: { key: string; fingerprints: [string, ...string[]] }
 }
 
-/** The commissions that a batch selects; both instants are inclusive. */
+/** The commissions that a batch selects. Both instants are inclusive. */
 export interface CandidateFilter {
-  /** When it was asked for: commissions that become available later are on hold. */
+  /** The time of the request. Commissions that become available later are on hold. */
   at: string
   periodStart: string
   periodEnd: string
-  /** Also selects commissions from before `periodStart`. */
+  /** Whether to include commissions from before `periodStart`. */
   includeEarlier?: boolean
   currency?: string | null
   affiliateIds?: string[] | null
@@ -73,12 +73,12 @@ export interface PayoutFileRow {
   currency: string
   /** `PREPARING` while lines are added in steps. The lines of a `DISCARDED` file do not count, and are deleted in steps. */
   status: 'PREPARING' | 'SENT' | 'DISCARDED'
-  /** 1 once a refund, a cancellation or a result has counted a commission of the file as paid. */
+  /** 1 once a refund, a cancellation, or a result has counted one of the file's commissions as paid. */
   assumedPaid: 0 | 1
   executionDate: string | null
   /** The account that a SEPA file pays from, sealed. */
   debtor: string | null
-  /** What payees read; null in files of earlier versions. */
+  /** The remittance text for payees. Null in earlier versions' files. */
   note: string | null
   lines: number
   totalCents: number
@@ -90,27 +90,27 @@ export interface PayoutFileRow {
   updatedAt: string
 }
 
-/** The payment of an affiliate in a batch, since it was sent. Its amount no longer changes. */
+/** An affiliate's sent payment in a batch. Its amount no longer changes. */
 export interface PayoutLineRow {
   shopId: string
-  /** Follows from batch and affiliate, so that a payment has the same reference after a restore. */
+  /** Derived from batch and affiliate, so that a payment has the same reference after a restore. */
   id: string
   fileId: string
   batchId: string
   affiliateId: string
   state: 'SENT' | 'SETTLED' | 'RETURNED'
   currency: string
-  /** The program of a line of one program only, so that a batch of that program collects a return. */
+  /** The line's program if there is only one, so that this program's batches collect a returned amount. */
   programId: string | null
   commissions: number
   commissionCents: number
   taxWithheldCents: number
-  /** What was sent: `commissionCents` less `taxWithheldCents`. */
+  /** The amount sent: `commissionCents` less `taxWithheldCents`. */
   amountCents: number
   method: 'PAYPAL' | 'WISE' | 'SEPA'
-  /** The payee details and the name and address of the affiliate when the file was created, sealed. */
+  /** The affiliate's payee details, name, and address at the time the file was created, sealed. */
   details: string
-  /** As the bank or payment service reported them. */
+  /** As reported by the bank or payment service. */
   reference: string | null
   reason: string | null
   date: string | null

@@ -2,11 +2,11 @@ import type { Tables } from './tables.ts'
 
 /**
  * What a column may say about a person:
- * - `none`: ids of the server, amounts, times, statuses, secrets.
+ * - `none`: IDs of the server, amounts, times, statuses, secrets.
  * - `text`: text of a caller. A mention is replaced.
  * - `about`: text that is deleted when the row belongs to the person; a mention elsewhere is replaced.
  * - `email`, `emailKey`: an address, as sent or as compared.
- * - `customerId`, `sessionId`: ids of callers, replaced when they are of this person alone.
+ * - `customerId`, `sessionId`: IDs of callers, replaced when they are of this person alone.
  * - `code`: a code or slug, replaced when it is that of the person's affiliate.
  * - `json`: JSON of any of these.
  * - `shop`: what the merchant configured. A mention is reported, because only the merchant can change it.
@@ -25,12 +25,12 @@ export type Kind =
   | 'shop'
   | 'special'
 
-/** The tables without those that triggers derive from others, which contain ids and statuses only. */
+/** All tables except the ones that triggers derive from others, which contain only IDs and statuses. */
 export type TableName = Exclude<keyof Tables, 'rowCounts'>
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
-/** @param lists the names of columns, separated by spaces */
+/** @param lists column names separated by spaces */
 const none = <List extends string>(...lists: List[]): Record<Words<List>, 'none'> =>
   Object.fromEntries(lists.flatMap((list) => list.split(' ').map((column) => [column, 'none']))) as Record<
     Words<List>,
@@ -211,14 +211,14 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
 
 export const TABLE_NAMES = Object.keys(COLUMNS) as TableName[]
 
-/** The tables with rows of shops. */
+/** Tables that contain shops' rows. */
 export const SHOP_TABLES: TableName[] = TABLE_NAMES.filter((name) => name !== 'installationSettings')
 
 const hasKind = (table: TableName, test: (kind: Kind) => boolean): boolean =>
   Object.values<Kind>(COLUMNS[table]).some(test)
 
 /**
- * The tables that may contain a person. Orders come first, because other rows are found by their ids, and affiliates come
+ * The tables that may contain a person. Orders come first, because other rows are found by their IDs, and affiliates come
  * last, because the names in other rows are found by theirs.
  */
 export const PERSONAL_TABLES: TableName[] = [
@@ -229,5 +229,5 @@ export const PERSONAL_TABLES: TableName[] = [
   'affiliates',
 ]
 
-/** The tables that the merchant writes. */
+/** Tables that the merchant writes. */
 export const CONFIGURED_TABLES: TableName[] = SHOP_TABLES.filter((table) => hasKind(table, (kind) => kind === 'shop'))

@@ -5,7 +5,7 @@ import { type PostgresPool, toStorageError } from './postgres-pool.ts'
 import { type AuditTrace, LOCK_TIMEOUT, type OpenWork, PostgresTransaction } from './postgres-transaction.ts'
 import { CommitOutcomeUnknownError, StorageError } from './storage-error.ts'
 
-/** Work that waits for a transaction. */
+/** Work waiting for a transaction. */
 interface Job {
   work: TransactionWork<unknown>
   shopId: string | undefined
@@ -15,16 +15,16 @@ interface Job {
   isSettled: boolean
 }
 
-/** The jobs of a shop. */
+/** A shop's jobs. */
 interface ShopQueue {
   jobs: Job[]
-  /** Some of its jobs are in a transaction. */
+  /** Whether some of its jobs are in a transaction. */
   isBusy: boolean
-  /** Since when another process has the lock of the shop. */
+  /** Since when another process has the shop's lock. */
   lockedSince: number | undefined
 }
 
-/** A job that a transaction was rolled back for, and its error. */
+/** The job that caused a rollback, and its error. */
 interface FailedJob {
   job: Job
   error: unknown
@@ -39,7 +39,9 @@ interface Connection {
 type Ask = (text: string, values: unknown[]) => Promise<{ rows: { status: string; hasTrace: boolean }[] }>
 
 const MAX_GROUP = 64
-/** After so many failures in a group, the rest of it runs one by one, so that many failures do not repeat it each time. */
+/**
+ * After this many failures in a group, the rest runs one by one, so that each failure does not repeat the whole group.
+ */
 const MAX_FAILURES = 3
 /** Serialization failure and deadlock: may succeed when retried. */
 const RETRYABLE = ['40001', '40P01']
@@ -49,21 +51,21 @@ const OUTCOME = `select pg_xact_status($1::xid8) as status, exists (select from 
   where "shopId" = $2::text and seq = $3::integer and hash = $4::text) as "hasTrace"`
 
 /**
- * Group commit: what is queued for a shop shares one transaction and one fsync, runs in turn, and settles after the commit.
- * Different shops have transactions on different connections. A transaction locks the row of its shop in `auditHeads`,
- * which serializes the transactions of several processes; while another process holds the lock, other shops get a turn.
- * Work without a shop has its own transaction.
+ * Group commit: work queued for a shop shares one transaction and one fsync, runs in turn, and settles after the
+ * commit. Different shops use different connections. A transaction locks its shop's row in `auditHeads`, which
+ * serializes transactions across processes. While another process holds the lock, other shops get a turn. Work without
+ * a shop has its own transaction.
  */
 export class PostgresGroupCommit {
   readonly #pool: PostgresPool
   readonly #onGroup: OnGroupCommit
   readonly #ask: Ask
-  /** The shop that has waited longest comes first. */
+  /** The longest-waiting shop comes first. */
   readonly #queues = new Map<string, ShopQueue>()
   readonly #running = new Set<Promise<void>>()
-  /** One connection remains for work without a shop. */
+  /** One connection is reserved for work without a shop. */
   readonly #maxBusy: number
-  /** How many connections may wait for shops that were found locked, so that other shops find one. */
+  /** How many connections may wait for locked shops, so that other shops find a free one. */
   readonly #maxWaiting: number
   #busy = 0
   #waiting = 0
@@ -87,7 +89,7 @@ export class PostgresGroupCommit {
       else this.#queues.set(shopId, { jobs: [job], isBusy: false, lockedSince: undefined })
       if (this.#isScheduled) return
       this.#isScheduled = true
-      // Work that is queued in the rest of this turn of the event loop joins the group.
+      // Work queued during the rest of this turn of the event loop joins the group.
       this.#track(new Promise(setImmediate).then(() => this.#start()))
     })
   }
@@ -111,7 +113,7 @@ export class PostgresGroupCommit {
     }
   }
 
-  /** Runs some jobs of a shop. Those that found it locked by another process are queued again, behind other shops. */
+  /** Runs some of a shop's jobs. If another process has locked the shop, they are queued again, behind other shops. */
   async #serve(shopId: string, queue: ShopQueue): Promise<void> {
     const jobs = queue.jobs.splice(0, MAX_GROUP)
     const waiting = queue.lockedSince === undefined ? 0 : 1
@@ -154,7 +156,7 @@ export class PostgresGroupCommit {
     if (error) for (const job of jobs) settle(job, () => job.reject(error))
   }
 
-  /** Returns an error that concerns all jobs that are not settled. */
+  /** Returns an error that applies to all unsettled jobs. */
   async #tryRun(jobs: Job[], isPrepared: boolean): Promise<StorageError | undefined> {
     let client: pg.PoolClient | undefined
     try {
@@ -171,7 +173,7 @@ export class PostgresGroupCommit {
     }
   }
 
-  /** Jobs that fail after they changed something run again alone, where each statement is awaited, after the others. */
+  /** Jobs that failed after changing something run again alone, after the others, with each statement awaited. */
   async #runOn(on: Connection, jobs: Job[]): Promise<void> {
     const separate: Job[] = []
     let group = jobs
@@ -239,13 +241,13 @@ export class PostgresGroupCommit {
     const { error, work } = failure
     if (error.isLost) throw error
     const job = work && jobOf.get(work)
-    // After a failed statement, the job throws because of it, unless it knows better.
+    // After a failed statement, the job fails as well, unless it handled the error.
     if (job) return { job, error: thrown?.job === job ? thrown.error : error }
     if (error.code === LOCK_TIMEOUT) return undefined
     throw error
   }
 
-  /** When the outcome stays unknown, the jobs of this transaction are rejected with it. @throws StorageError */
+  /** If the outcome stays unknown, rejects this transaction's jobs with the error. @throws StorageError */
   async #isCommitted(transaction: PostgresTransaction, jobs: Job[]): Promise<boolean> {
     try {
       return await transaction.commit()
@@ -263,8 +265,9 @@ export class PostgresGroupCommit {
   }
 
   /**
-   * Queries the outcome over another connection; retries while the database restarts. After a crash, PostgreSQL assigns the
-   * ids of lost transactions again, so a committed id counts only with an audit row that this transaction wrote.
+   * Queries the outcome over another connection, and retries while the database restarts. After a crash, PostgreSQL
+   * assigns the IDs of lost transactions again, so a committed ID counts only with an audit row that this transaction
+   * wrote.
    */
   async #wasCommitted(xid: string, trace: AuditTrace | undefined): Promise<boolean | undefined> {
     const until = performance.now() + OUTCOME_TIMEOUT_MS

@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { PoolState } from './database.ts'
 import { StorageError } from './storage-error.ts'
 
-/** Options of a pool; timeouts in milliseconds, 0 for none. Parameters in the URL take precedence. */
+/** Pool options. Timeouts are in milliseconds, 0 for none. Parameters in the URL take precedence. */
 interface PoolOptions {
   max: number
   statementTimeoutMs: number
@@ -13,13 +13,13 @@ interface PoolOptions {
   idleInTransactionTimeoutMs?: number
   /** Keep idle connections open. */
   keepIdle?: true
-  /** A statement that changes settings, for a session or for the transaction that has begun. */
+  /** A statement that changes settings, for a session or for the current transaction. */
   setupSql?: (scope: 'session' | 'transaction') => string
 }
 
 /** A pool of connections to PostgreSQL, or to a pooler in front of it. */
 export interface PostgresPool extends pg.Pool {
-  /** Begins a transaction. Several statements when the settings of the pool apply to one transaction only. */
+  /** Starts a transaction. Several statements if the pool's settings apply only to one transaction. */
   beginSql: string
   /** How long a statement waits for a lock; 0 without a limit. */
   lockTimeoutMs: number
@@ -71,7 +71,7 @@ export function openPool(
   const timeouts = {
     statement_timeout: statementMs,
     lock_timeout: lockMs ?? 0,
-    // A process that hangs while it holds a shop's lock must not hold it forever.
+    // A hung process must not hold a shop's lock forever.
     idle_in_transaction_session_timeout: poolConfig.idleInTransactionTimeoutMs ?? IDLE_IN_TRANSACTION_MS,
   }
   const options: pg.PoolConfig & { pipeline?: boolean } = {
@@ -81,7 +81,7 @@ export function openPool(
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: CONNECT_MS,
-    // For a network that drops packets; PostgreSQL's own timeouts are shorter.
+    // Covers a network that drops packets. PostgreSQL's own timeouts are shorter.
     query_timeout: statementMs && statementMs + 5000,
     pipeline: poolConfig.pipeline ?? false,
     idleTimeoutMillis: poolConfig.keepIdle ? 0 : IDLE_MS,
@@ -89,7 +89,7 @@ export function openPool(
   const { isShared, isPrepared } = readPooling(url)
   const lockTimeoutMs = readMs(url, 'lock_timeout') ?? timeouts.lock_timeout
   const Client = isPrepared ? TurnClient : UnnamedClient
-  // For a connection that is lost between statements: the next statement on it fails.
+  // A connection lost between statements emits this. The next statement on it fails.
   const ignoreErrors = (client: pg.ClientBase) => void client.on('error', () => {})
   const setupSql = (scope: 'session' | 'transaction') =>
     [NO_JIT[scope], poolConfig.setupSql?.(scope)].filter(Boolean).join('; ')
@@ -111,12 +111,12 @@ function create(
   options: pg.PoolConfig,
   settings: Pick<PostgresPool, 'beginSql' | 'lockTimeoutMs'>,
 ): PostgresPool {
-  // For a lost idle connection, which the pool has removed.
+  // A lost idle connection emits this. The pool has already removed it.
   const pool = new pg.Pool({ ...options, connectionString: url }).on('error', () => {})
   return Object.assign(pool, settings)
 }
 
-/** Makes each single statement of a pool a transaction, which has the settings of the pool. */
+/** Makes each of a pool's single statements a transaction with the pool's settings. */
 function runSeparately(pool: PostgresPool): PostgresPool {
   const query = async (...statement: [string, unknown[]]) => {
     const client = await pool.connect()
@@ -131,7 +131,7 @@ function runSeparately(pool: PostgresPool): PostgresPool {
   return Object.assign(pool, { query: query as typeof pool.query })
 }
 
-/** Writes the statements of one turn of the event loop to the socket at once. */
+/** Writes all statements from one turn of the event loop to the socket at once. */
 class TurnClient extends pg.Client {
   #isCorked = false
 
@@ -161,7 +161,7 @@ class UnnamedClient extends TurnClient {
 
 const TIMEOUTS = /([?&])(statement_timeout|lock_timeout|idle_in_transaction_session_timeout)=[^&]*/g
 
-/** Without them, pg would send these as startup parameters, which poolers reject. */
+/** Removed from the options, because pg would send them as startup parameters, which poolers reject. */
 const withoutTimeouts = (url: string) => url.replaceAll(TIMEOUTS, '$1')
 
 /**
@@ -179,9 +179,9 @@ const KEYED_PLANS = [
 ]
 
 /**
- * For connections that find few rows by their keys: the planner reads them one by one through indexes, and plans a prepared
- * statement once. The statistics of rows that change constantly are wrong most of the time, and PostgreSQL would read whole
- * tables or every earlier version of a row.
+ * Settings for connections that find few rows by key: the planner reads them one by one through indexes, and plans a
+ * prepared statement once. Statistics for rows that change constantly are usually wrong, and PostgreSQL would read
+ * whole tables or every earlier version of a row.
  */
 export const planByKey = (scope: 'session' | 'transaction'): string =>
   `select ${KEYED_PLANS.map(([name, value]) => `set_config('${name}', '${value}', ${scope === 'transaction'})`).join(', ')}`
@@ -206,8 +206,8 @@ function readFlag(url: string, name: string): boolean | undefined {
 }
 
 /**
- * Whether connections share sessions of PostgreSQL, and whether statements are prepared by name. Newer poolers keep prepared
- * statements: `pgbouncer=true&prepare=true`.
+ * Whether connections share PostgreSQL sessions, and whether statements are prepared by name. Newer poolers keep
+ * prepared statements: `pgbouncer=true&prepare=true`.
  */
 function readPooling(url: string): { isShared: boolean; isPrepared: boolean } {
   const isBehindPooler = readFlag(url, 'pgbouncer') ?? false
@@ -234,7 +234,7 @@ export const poolState = (pool: string, { totalCount, idleCount, waitingCount }:
 // 08: connection exceptions; 57P01 to 57P03: the server shuts down, crashed or is starting; 53300: too many connections;
 // 25P03: idle-in-transaction timeout; 25006: the primary became a standby.
 const CONNECTION_LOST_CODES = /^(08|57P0[1-3]|53300|25P03|25006)/
-// A migration of another process changed the columns of a prepared statement.
+// Another process's migration changed a prepared statement's columns.
 const STALE_PLAN = /cached plan must not change/
 
 /** Converts an error of pg. */

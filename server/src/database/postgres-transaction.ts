@@ -14,23 +14,23 @@ import { toStorageError } from './postgres-pool.ts'
 import { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
-/** An audit row that a transaction has written, which no other transaction can have written. */
+/** An audit row that only this transaction can have written. */
 export interface AuditTrace {
   shopId: string
   seq: number
   hash: string
 }
 
-/** The first statement that failed; PostgreSQL rejects all later ones of the transaction. */
+/** The first failed statement. PostgreSQL rejects all later ones in the transaction. */
 interface Failure {
   error: StorageError
-  /** The work that asked for it; undefined for a statement of the transaction itself. */
+  /** The work that sent it. Undefined for the transaction's own statements. */
   work: OpenWork | undefined
 }
 
 interface TransactionOptions {
   beginSql: string
-  /** For statements other than the lock of the shop; 0 without a limit. */
+  /** The lock timeout for statements other than the shop's lock. 0 means no limit. */
   lockTimeoutMs: number
   /** The shop to lock. */
   shopId: string | undefined
@@ -50,10 +50,12 @@ interface PendingRead extends Joinable {
 
 /** How long a transaction waits for the lock of its shop before the connection serves another shop. */
 const LOCK_WAIT_MS = 50
-/** How many inserts one statement joins, and how many values each may have: PostgreSQL accepts 65,535 in a statement. */
+/** How many inserts one statement joins, and how many values each may have. PostgreSQL accepts 65,535 per statement. */
 const MAX_INSERTS = 16
 const MAX_VALUES = 1000
-/** An earlier statement of the transaction has failed; the name of a statement that was not prepared because of it. */
+/**
+ * The error codes after an earlier failure: the transaction is aborted, or a statement was not prepared because of it.
+ */
 const CONSEQUENCES = ['25P02', '26000']
 export const LOCK_TIMEOUT = '55P03'
 
@@ -77,14 +79,14 @@ export interface OpenWork {
   chain: AuditChain
   /** Ends the work: rejects later statements. */
   end: () => void
-  /** Whether it has changed a row, once the database has responded. */
+  /** Whether it changed a row, known once the database has responded. */
   hasChanged: () => Promise<boolean>
 }
 
-/** A transaction that runs the work of one shop, one after the other. It has begun when it is created. */
+/** A transaction that runs one shop's work sequentially. It starts when it is created. */
 export class PostgresTransaction {
   failure: Failure | undefined
-  /** The transaction id, to query the outcome of a commit over another connection. */
+  /** The transaction ID, to query the outcome of a commit over another connection. */
   xid: string | undefined
   /** Set when the commit is sent. After a crash, PostgreSQL may assign `xid` again, so a committed `xid` proves nothing. */
   auditTrace: AuditTrace | undefined
@@ -104,7 +106,7 @@ export class PostgresTransaction {
     this.#shopId = shopId
     this.#isPipelined = options.isPipelined
     this.#isPrepared = options.isPrepared
-    // Later statements are sent without waiting for these, and run behind them.
+    // Later statements are sent without waiting for these, and run after them.
     this.#sendText(shopId === undefined ? beginSql : `${beginSql}; set local lock_timeout = ${LOCK_WAIT_MS}`)
     this.#locking = this.#lock(shopId, lockTimeoutMs)
     this.#track(this.#locking)
@@ -120,7 +122,7 @@ export class PostgresTransaction {
       shopId === undefined ? CompiledQuery.raw(FIND_XID) : CompiledQuery.raw(LOCK_SHOP, [shopId, String(lockTimeoutMs)])
     const { rows } = await run<AuditHead & { xid: string }>(this.#client, query)
     const [row] = rows
-    // Another transaction has inserted the missing row meanwhile.
+    // Meanwhile, another transaction inserted the missing row.
     if (!row) throw new StorageError('The shop is locked', { code: LOCK_TIMEOUT, isLost: false })
     this.xid = row.xid
     return { seq: row.seq, hash: row.hash, eventId: row.eventId }
@@ -172,7 +174,7 @@ export class PostgresTransaction {
       sendReads()
       const reply = send<R>(query)
       if (isRead) return reply
-      // What fails or matches nothing has changed nothing.
+      // A statement that failed or matched nothing has changed nothing.
       const note = ({ rows, numAffectedRows = BigInt(rows.length) }: QueryResult<R>) => {
         changed ||= numAffectedRows > 0n
       }
@@ -198,7 +200,7 @@ export class PostgresTransaction {
     this.#movedHead = await write(this.#movedHead ?? (await this.#locking))
   }
 
-  /** Awaits the statement at the end of the transaction; `failure` has its error. */
+  /** Leaves awaiting the statement to the end of the transaction. `failure` has its error. */
   #track(reply: Promise<unknown>, work?: OpenWork): void {
     this.#pending.push(
       reply.catch((cause) => {
@@ -208,7 +210,7 @@ export class PostgresTransaction {
     )
   }
 
-  /** Returns whether the transaction was committed; it was not when a statement failed. @throws StorageError */
+  /** Returns whether the transaction was committed. It was not if a statement failed. @throws StorageError */
   async commit(): Promise<boolean> {
     try {
       await this.#locking
@@ -220,7 +222,7 @@ export class PostgresTransaction {
     try {
       const { command } = await this.#client.query('commit')
       await Promise.all(this.#pending)
-      // PostgreSQL rolls back instead when a statement has failed.
+      // If a statement has failed, PostgreSQL rolls back instead.
       if (command !== 'COMMIT')
         this.failure ??= { error: toStorageError(new Error('The commit failed')), work: undefined }
       return command === 'COMMIT'

@@ -61,8 +61,8 @@ export function openPostgres(url: string, observer: DatabaseObserver): Database 
 const READ_ONLY_SQL = { session: 'set default_transaction_read_only = on', transaction: 'set transaction read only' }
 
 /**
- * For lists, which read pages in the order of an index. A bitmap scan would read every version of a row count that a long
- * read transaction keeps.
+ * Settings for lists, which read pages in index order. A bitmap scan would read every version of a row count that a
+ * long read transaction keeps.
  */
 const openReadPool = (url: string, max: number) =>
   openPool(url, {
@@ -72,7 +72,10 @@ const openReadPool = (url: string, max: number) =>
       `${READ_ONLY_SQL[scope]}; select set_config('enable_bitmapscan', 'off', ${scope === 'transaction'})`,
   })
 
-/** For reports, which read many rows. One at a time uses one processor and leaves the others to requests. */
+/**
+ * Settings for reports, which read many rows. One report at a time uses one processor and leaves the others to
+ * requests.
+ */
 const openReportPool = (url: string) =>
   openPool(url, {
     max: 1,
@@ -151,7 +154,7 @@ function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> 
   throw error
 }
 
-/** Kysely locks migrations in the session, which transaction pooling does not keep; `migrate` has its own lock. */
+/** Kysely locks migrations in the session, which transaction pooling does not keep. `migrate` has its own lock. */
 class PlainDialect extends PostgresDialect {
   override createAdapter(): PostgresAdapter {
     const withoutLock = { acquireMigrationLock: async () => {}, releaseMigrationLock: async () => {} }

@@ -15,8 +15,8 @@ interface ReportMessage {
 }
 
 /**
- * On Linux, a priority belongs to a thread: reports do not compete with the requests of other shops for CPU time. Modules
- * are loaded before, because the first report waits for them.
+ * On Linux, priority is per thread, so that reports do not compete with other shops' requests for CPU time. Modules are
+ * loaded before, because the first report waits for them.
  */
 function lowerPriority(): void {
   if (process.platform === 'linux' && getPriority() < REPORT_PRIORITY) setPriority(REPORT_PRIORITY)

@@ -4,10 +4,10 @@ import type { Report, ReportRequest } from './database.ts'
 import { FairQueue } from './fair-queue.ts'
 import { QueueFullError, ReportTimeoutError, StorageError } from './storage-error.ts'
 
-/** The message of the report thread: a result, a failure of the database, or a bug in the report. */
+/** The report thread's message: a result, a database failure, or a bug in the report. */
 export type ReportResponse = { value: unknown } | { storage: { message: string; code: string } } | { bug: Bug }
 
-/** The parts of an error that can always be copied between threads. */
+/** An error's parts that can always be copied between threads. */
 export type Bug = Pick<Error, 'name' | 'message' | 'stack'>
 
 interface Job {
@@ -15,7 +15,7 @@ interface Job {
   name: string
   input: ReportRequest
   timeoutMs: number
-  /** Set when equal requests share the run. */
+  /** Set if equal requests share the run. */
   sharedKey: string | undefined
   result: Promise<unknown>
   resolve: (value: never) => void
@@ -24,11 +24,11 @@ interface Job {
 
 const THREAD = new URL(runsFromSource ? './report-thread.ts' : './report-thread.js', import.meta.url)
 const TIMEOUT_MS = 30_000
-/** The sums of several million commissions. */
+/** Enough time to add up several million commissions. */
 const LONG_TIMEOUT_MS = 300_000
 const MAX_QUEUED_PER_SHOP = 32
 
-/** Two threads: one for reports that can take long, started with the first of them, and one for all others. */
+/** Two threads: one for long reports, started with the first of them, and one for all others. */
 export class ReportWorkers {
   readonly #short: ReportWorker
   readonly #long: ReportWorker
@@ -50,7 +50,7 @@ export class ReportWorkers {
       : this.#short.run(report, input, timeoutMs)
   }
 
-  /** Starts the thread of short reports before the first of them, which would wait for it. */
+  /** Starts the thread for short reports early, so that the first one does not wait for it. */
   start(): void {
     this.#short.start()
   }
@@ -61,19 +61,19 @@ export class ReportWorkers {
 }
 
 /**
- * Runs reports one at a time in a thread with its own read connection; shops take turns, test shops those of their shop. The
- * thread starts with the first report, and again after it exited or was terminated by a timeout.
+ * Runs reports one at a time in a thread with its own read connection. Shops take turns; test shops use their shop's
+ * turns. The thread starts with the first report, and again after it exited or was terminated by a timeout.
  */
 export class ReportWorker {
   readonly #url: string
   readonly #queue = new FairQueue<Job>(MAX_QUEUED_PER_SHOP)
-  /** The jobs that wait and that equal requests share. */
+  /** Waiting jobs that equal requests share. */
   readonly #shared = new Map<string, Job>()
   #worker: Worker | undefined
   #running: Job | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
-  /** Resolves when the last terminated thread has exited, which a running SQLite statement delays. */
+  /** Resolves once the last terminated thread has exited. A running SQLite statement delays that. */
   #terminating: Promise<unknown> | undefined
   #isPaused = false
 
@@ -92,7 +92,7 @@ export class ReportWorker {
   ): Promise<Result> {
     if (this.#isClosed) return Promise.reject(reportError('report_closed'))
     const sharedKey = isShared ? JSON.stringify([module, name, input]) : undefined
-    // Only a run that has not begun: it sees every change before this request.
+    // Only a run that has not started, because it will see every change made before this request.
     const waiting = sharedKey === undefined ? undefined : this.#shared.get(sharedKey)
     if (waiting) return waiting.result as Promise<Result>
     const { promise: result, resolve, reject } = Promise.withResolvers<Result>()

@@ -11,13 +11,13 @@ import {
 } from 'kysely'
 import type { DatabaseObserver } from './database.ts'
 
-/** This SQLite build plans a SELECT again whenever a bound `= ?` or `limit ?` changes; `+?` prevents that. */
+/** This SQLite build replans a SELECT whenever a bound `= ?` or `limit ?` changes. `+?` prevents that. */
 export const withStablePlan = (text: string) =>
   /^\s*(select|with)/i.test(text) ? text.replace(/(=|limit|offset) \?/gi, '$1 +?') : text
 
 /** Runs queries synchronously on one connection and caches statements by their SQL text. */
 export class SqliteExecutor extends DefaultQueryExecutor {
-  /** The number of statements that changed rows; one that failed or matched nothing does not count. */
+  /** The number of statements that changed rows. A statement that failed or matched nothing does not count. */
   writes = 0
   readonly #database: SQLite.Database
   readonly #statements = new Map<string, SQLite.Statement>()
@@ -53,7 +53,7 @@ export class SqliteExecutor extends DefaultQueryExecutor {
   #prepare(sql: string): SQLite.Statement {
     let statement = this.#statements.get(sql)
     if (!statement) {
-      // Lists of ids keep producing new statements; the cap bounds the memory.
+      // Lists of IDs keep producing new statements. The cap bounds the memory.
       if (this.#statements.size >= 1000) this.#statements.clear()
       statement = this.#database.prepare(withStablePlan(sql))
       this.#statements.set(sql, statement)

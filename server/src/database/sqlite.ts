@@ -17,7 +17,7 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
   // Created before SQLite opens it, readable by its owner only; its WAL files inherit the mode.
   closeSync(openSync(path, 'a', 0o600))
   const writer = connect(path)
-  // From here on, the group commit waits for locks itself: SQLite's own wait would block the event loop.
+  // From here on, the group commit waits for locks itself, because SQLite's own wait would block the event loop.
   writer.pragma('busy_timeout = 0')
   writer.pragma(`analysis_limit = ${ANALYSIS_LIMIT}`)
   const reader = connectReadOnly(path)
@@ -52,9 +52,9 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
   }
 }
 
-/** Entries of each index that statistics are computed from, so that collecting them takes milliseconds. */
+/** How many entries of each index are sampled for statistics, so that collecting them takes milliseconds. */
 export const ANALYSIS_LIMIT = 400
-/** How long a statement waits for a lock; after a crash, the first one waits for the recovery of the WAL. */
+/** How long a statement waits for a lock. After a crash, the first one waits for WAL recovery. */
 const BUSY_TIMEOUT_MS = 5000
 
 /** How often a checkpoint is attempted while other connections read. */
@@ -82,7 +82,7 @@ function connect(path: string) {
   }
   connection.pragma('synchronous = FULL')
   connection.pragma('foreign_keys = on')
-  // A person that was erased is not in the free space of the file either.
+  // Overwrites free space, so that an erased person is not left in it.
   connection.pragma('secure_delete = on')
   // Statement journals in a file would double the time of an insert with a trigger.
   connection.pragma('temp_store = memory')
@@ -98,7 +98,7 @@ function connectReadOnly(path: string): SQLite.Database {
 export function openSqliteReader(path: string): ReportReader {
   const connection = connectReadOnly(path)
   const { db } = createSqliteKysely<Tables>(connection)
-  // A deferred transaction reads the state of the database at its first read until it ends.
+  // A deferred transaction reads the database as of its first read until it ends.
   const inSnapshot: InSnapshot = async (work) => {
     connection.exec('begin')
     try {

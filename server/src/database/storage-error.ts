@@ -3,7 +3,7 @@ import SQLite from 'better-sqlite3'
 /** A failure of the database or the connection to it, from any driver. `code`: the SQLSTATE, else the system error code. */
 export class StorageError extends Error {
   readonly code: string
-  /** Whether the connection was lost or refused; a new connection may work. */
+  /** Whether the connection was lost or refused, so that a new connection may work. */
   readonly isLost: boolean
 
   constructor(message: string, { code, isLost, cause }: { code: string; isLost: boolean; cause?: unknown }) {
@@ -24,7 +24,7 @@ export class QueueFullError extends StorageError {
   }
 }
 
-/** A report used the report thread longer than it may. */
+/** A report exceeded its time in the report thread. */
 export class ReportTimeoutError extends StorageError {
   constructor() {
     super('The report took too long', { code: 'report_timeout', isLost: false })

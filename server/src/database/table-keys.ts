@@ -3,7 +3,7 @@ import type { Reader, Transaction } from './database.ts'
 import type { TableName } from './personal-data.ts'
 import type { Tables } from './tables.ts'
 
-/** The columns of a table's primary key, in order, from the catalogue of the database. */
+/** The columns of a table's primary key, in order, from the database's catalogue. */
 export async function readPrimaryKey(db: Reader, name: keyof Tables): Promise<string[]> {
   const { rows } =
     db.getExecutor().adapter instanceof SqliteAdapter
@@ -21,13 +21,13 @@ export async function readPrimaryKey(db: Reader, name: keyof Tables): Promise<st
  * primary key and each index, so that the schema can be distributed by shop.
  */
 export const GLOBAL_TABLES: string[] = [
-  // Looked up by the hash of a secret or the id of a credential, which identifies the shop.
+  // Looked up by the hash of a secret or the ID of a credential, which identifies the shop.
   'users',
   'apiKeys',
   'sessions',
   'signInLinks',
   'passkeys',
-  // Settings of the installation.
+  // The installation's settings.
   'installationSettings',
   // Maintained by the rate limiter, on PostgreSQL.
   'rateLimits',
@@ -36,9 +36,9 @@ export const GLOBAL_TABLES: string[] = [
   'kysely_migration_lock',
 ]
 
-/** Indexes of the other tables that span all shops. */
+/** The other tables' indexes that span all shops. */
 export const CROSS_SHOP_INDEXES: string[] = [
-  // The test shops of a shop.
+  // A shop's test shops.
   'shops_testOf',
   // Test shops with an advanced clock.
   'shops_clockOffsetMs',
@@ -54,10 +54,10 @@ export type Row = Record<string, unknown>
 
 const PAGE_SIZE = 500
 
-/** The installation setting that marks a database as the target of a copy that is not complete. */
+/** The installation setting that marks a database as an incomplete copy's target. */
 export const UNFINISHED_COPY = 'unfinishedCopy'
 
-/** The primary key of the last row of a table; undefined for an empty table. */
+/** The primary key of a table's last row. Undefined for an empty table. */
 export async function findLastKey(db: Reader, name: TableName): Promise<unknown[] | undefined> {
   const names = await readPrimaryKey(db, name)
   const keys = names.map((key) => sql.ref(key))
@@ -68,7 +68,7 @@ export async function findLastKey(db: Reader, name: TableName): Promise<unknown[
   return last && names.map((key) => last[key])
 }
 
-/** Reads the rows of a table in the order of its primary key, a page at a time: all, or those after a key. */
+/** Reads a table's rows in the order of its primary key, a page at a time: all, or those after a key. */
 export async function forEachPage(
   db: Reader,
   name: TableName,
@@ -78,7 +78,7 @@ export async function forEachPage(
   for await (const rows of pagesOf(db, name, { afterKey })) await onPage(rows)
 }
 
-/** The rows of a table, those of one shop, or those after a key, in the order of its primary key, a page at a time. */
+/** A table's rows, those of one shop, or those after a key, in the order of its primary key, a page at a time. */
 export async function* pagesOf(
   db: Reader,
   name: TableName,
@@ -87,12 +87,12 @@ export async function* pagesOf(
   const column = shopColumn(name)
   const ofShop = shopId === undefined ? sql`true` : sql`${sql.ref(column)} = ${shopId}`
   const all = await readPrimaryKey(db, name)
-  // Within a shop, SQLite would read a comparison that begins with its id from the first row of the shop.
+  // Within a shop, SQLite would evaluate a comparison that starts with the shop's ID from the shop's first row.
   const names = all.filter((key) => shopId === undefined || key !== column)
   const keys = names.map((key) => sql.ref(key))
   let after = afterKey && names.map((key) => afterKey[all.indexOf(key)])
   for (;;) {
-    // Without other columns, the shop has one row.
+    // If there are no other columns, the shop has one row.
     if (after?.length === 0) return
     const rest = after ? sql`(${sql.join(keys)}) > (${sql.join(after)})` : sql`true`
     const order = keys.length > 0 ? sql`order by ${sql.join(keys)}` : sql``
@@ -106,18 +106,18 @@ export async function* pagesOf(
   }
 }
 
-/** The column that contains the id of the shop. */
+/** The column that contains the shop's ID. */
 const shopColumn = (name: keyof Tables): string => (name === 'shops' ? 'id' : 'shopId')
 
-/** How many rows of a shop are deleted in one transaction at most. */
+/** The maximum number of a shop's rows deleted in one transaction. */
 interface Portion {
   shopId: string
   limit: number
 }
 
 /**
- * Deletes up to `limit` rows of a shop from a table. Returns how many. Row counts go last, because triggers derive them from the
- * others.
+ * Deletes up to `limit` of a shop's rows from a table. Returns how many. Row counts go last, because triggers derive
+ * them from the others.
  */
 export async function deleteRowsOfShop(
   trx: Transaction,

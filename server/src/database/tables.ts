@@ -25,7 +25,7 @@ export type {
 }
 
 /**
- * The rows as stored, identical on SQLite and PostgreSQL: text ids, ISO 8601 text with milliseconds, integer cents,
+ * The rows as stored, identical on SQLite and PostgreSQL: text IDs, ISO 8601 text with milliseconds, integer cents,
  * booleans as 0 and 1, lists and objects as JSON text. Columns are named as in openapi.yaml, so a row is nearly a response.
  */
 export type Flag = 0 | 1
@@ -41,41 +41,41 @@ export interface ShopRow {
   minimumPayoutCents: number | null
   /** JSON object of cents by currency code, for currencies other than the shop's. */
   minimumPayoutCentsByCurrency: string
-  /** JSON object of cents by currency code: what a batch pays to an affiliate at least. */
+  /** JSON object of cents by currency code: the minimum per affiliate in a batch. */
   minimumAffiliatePayoutCentsByCurrency: string
   /** An IANA name. */
   timeZone: string
-  /** The minimum as earlier versions stored it: decimal currency units as text. */
+  /** The minimum in earlier versions' format: decimal currency units as text. */
   legacyMinimumPayout: string | null
   taxWithholdingBps: number
   attributionPrecedence: string
   clickTouch: 'LAST' | 'FIRST'
   storeWebhookSecret: string | null
   stripeWebhookSecret: string | null
-  /** The domain of the only store whose notifications are accepted, null for any; its aliases are a JSON list. */
+  /** The domain of the only store whose notifications are accepted, or null for any. Its aliases are a JSON list. */
   storeDomain: string | null
   storeDomainAliases: string
   /** The host names of the shop's pages, a JSON list. */
   siteDomains: string
-  /** The key of the hashes that customers are stored with instead of their addresses. */
+  /** The key for the hashes stored instead of customers' email addresses. */
   emailHashKey: string
-  /** Incremented by every change of the shop's subscriptions. */
+  /** Incremented by every change to the shop's subscriptions. */
   webhooksVersion: number
-  /** Incremented when the erasure of a person starts and when it ends, so that nothing is shown that was read before. */
+  /** Incremented when a person's erasure starts and ends, so that nothing read earlier is shown. */
   erasureVersion: number
-  /** Requests per minute and API key, instead of the plan's; null for the plan's. */
+  /** Requests per minute and API key. Null for the plan's limit. */
   requestsPerMinute: number | null
-  /** How many active keys the shop can have; null for the general limit. */
+  /** How many active keys the shop can have. Null for the general limit. */
   maxActiveKeys: number | null
   suspendedAt: string | null
-  /** Since then its rows are being deleted, which cannot be undone. */
+  /** When the deletion of its rows started, which cannot be undone. */
   deletionStartedAt: string | null
   /** SHA-256 of the latest complete export since the shop was suspended. */
   exportDigest: string | null
   isTest: Flag
-  /** The shop whose owner created this test shop; null for a shop of the operator. */
+  /** The shop whose owner created this test shop. Null for a shop created by the operator. */
   testOf: string | null
-  /** How far the clock of a test shop is ahead of the server's, in milliseconds; 0 for others. */
+  /** How far a test shop's clock is ahead of the server's, in milliseconds. 0 for other shops. */
   clockOffsetMs: number
   version: number
   createdAt: string
@@ -86,11 +86,11 @@ export interface UserRow {
   id: string
   shopId: string
   email: string
-  /** The address in the form in which addresses are compared. */
+  /** The address in comparable form. */
   emailKey: string
   role: Role
   tokenHash: string
-  /** When the last challenge of a passkey that was answered had been issued; older ones are rejected. */
+  /** When the last accepted passkey challenge was issued. Older challenges are rejected. */
   challengeAt: string | null
   lastSignInAt: string | null
   createdAt: string
@@ -108,7 +108,7 @@ export interface ApiKeyRow {
   lastUsedAt: string | null
   expiresAt: string | null
   revokedAt: string | null
-  /** The key whose rate limit window this key shares; null for its own. */
+  /** The key whose rate limit window this key shares. Null for its own window. */
   limitSubject: string | null
   /** The secret before the last rotation, valid until `previousSecretUntil`; both null without an overlap. */
   previousSecretHash: string | null
@@ -140,20 +140,20 @@ export interface AffiliateRow extends AffiliateColumns {
 type CommissionColumns = Schemas['Commission']
 export interface CommissionRow extends CommissionColumns {
   shopId: string
-  /** Shared by both rows of a carried debt: the id of the row that balances the batch. */
+  /** Shared by both rows of a carried debt: the ID of the row that balances the batch. */
   debtId: string | null
-  /** The id of the customer whom the order names; null for an adjustment. */
+  /** The ID of the order's customer. Null for an adjustment. */
   customer: string | null
   version: number
 }
 
-/** A reported order, attributed or not, with its facts and the decision as JSON. */
+/** A reported order, attributed or not, with its facts and decision as JSON. */
 export interface OrderRow {
   shopId: string
   orderId: string
   commissionId: string | null
   orderAt: string
-  /** As the merchant knows it, if the report contained it. */
+  /** The order's name as the merchant knows it, if it was reported. */
   orderName: string | null
   orderCurrency: string
   /** Goods after discount. Derived from the facts, so that lists can be filtered by it. */
@@ -171,7 +171,7 @@ type JourneyColumns = Omit<
 export interface JourneyRow extends JourneyColumns {
   shopId: string
   customerEmailKey: string | null
-  /** The stored order id of a conversion; unique, so an order appears in the journey once. */
+  /** The stored order ID of a conversion; unique, so an order appears in the journey once. */
   orderId: string | null
   createdAt: string
 }
@@ -268,7 +268,7 @@ export interface SessionRow {
   /** Shown in forms instead of the hash. */
   id: string
   method: SignInMethod
-  /** Who created the link of the sign-in, as in the audit; null without one. */
+  /** Who created the sign-in link, as in the audit log. Null without a link. */
   linkCreatedBy: string | null
   /** The kind of browser and system, such as `Firefox on Linux`. */
   browser: string
@@ -296,11 +296,11 @@ export interface PasskeyRow {
   shopId: string
   id: string
   userId: string
-  /** The id that the authenticator chose, in base64url. */
+  /** The ID that the authenticator chose, in base64url. */
   credentialId: string
   /** The COSE key in base64url. */
   publicKey: string
-  /** The number of signatures as of the last one; always 0 for passkeys that are synchronized between devices. */
+  /** The signature counter after the last sign-in. Always 0 for passkeys that are synchronized between devices. */
   counter: number
   /** JSON list of the ways to reach the authenticator, such as `["internal"]`. */
   transports: string
@@ -310,28 +310,28 @@ export interface PasskeyRow {
 }
 
 /**
- * One refund of a commission's order; amounts are computed from all refunds and the recorded decision. Canceling a refund
- * adds an entry, whose id is that of the refund with `:canceled` and whose amounts have the opposite sign.
+ * One refund of a commission's order. Amounts are computed from all refunds and the recorded decision. Canceling a
+ * refund adds an entry with the refund's ID plus `:canceled`, and amounts with the opposite sign.
  */
 export interface RefundRow {
   id: string
   shopId: string
   commissionId: string
-  /** Unique per commission: a repeated one changes nothing. */
+  /** Unique per commission, so that a repeated refund changes nothing. */
   externalRefundId: string
-  /** The requested amount; null for the value of the line items, or everything that was left. */
+  /** The requested amount. Null for the line items' value, or for everything that was left. */
   amountCents: number | null
   /** JSON list of `{ variantId, productId, quantity }`. */
   lineItems: string
   reason: string | null
   /** The refunded goods, net of discount. */
   goodsCents: number
-  /** The change of the commission. */
+  /** The commission's change. */
   commissionCents: number
   taxCents: number
   /** The commission row that adjusts a paid commission. */
   adjustmentId: string | null
-  /** When it counts in statements, unless an adjustment does. */
+  /** When it counts in statements, unless an adjustment counts instead. */
   occurredAt: string
   createdAt: string
 }
@@ -343,59 +343,59 @@ export interface RefundRow {
 export interface RefundTotalsRow {
   shopId: string
   commissionId: string
-  /** Goods net of discount, in cents: the sum of `goodsCents` of its refunds. */
+  /** Goods net of discount, in cents: the total of its refunds' `goodsCents`. */
   goodsCents: number
-  /** `RefundedGoods` as JSON; null when an earlier version stored the row. */
+  /** `RefundedGoods` as JSON. Null if an earlier version stored the row. */
   totals: string | null
-  /** What the status was before nothing was left, which a canceled refund restores. */
+  /** The status before nothing was left. A canceled refund restores it. */
   statusBefore: CommissionRow['orderStatus'] | null
 }
 
 /**
- * A refund of an order without a commission, or that such a refund was canceled, applied once there is one; and every
- * cancellation of an order.
+ * A refund or canceled refund of an order without a commission, applied once there is one, or any cancellation of an
+ * order.
  */
 export interface OrderNoticeRow {
   shopId: string
   orderId: string
-  /** `evidence` of a checkout waits for the order to be reported. */
+  /** A checkout's `evidence` waits for the order to be reported. */
   kind: 'canceled' | 'canceledRefund' | 'evidence' | 'refund'
-  /** The refund's id; empty for the other kinds. */
+  /** The refund's ID. Empty for the other kinds. */
   noticeId: string
   body: string
   createdAt: string
 }
 
-/** The order that a payment of a store belongs to: refunds name the payment only. */
+/** The order that a store's payment belongs to. Refunds name only the payment. */
 export interface OrderPaymentRow {
   shopId: string
-  /** As the store names it: `pi_…` or `ch_…`. */
+  /** The store's ID: `pi_…` or `ch_…`. */
   paymentId: string
   orderId: string
 }
 
 /**
- * The number of rows of a list by scope, program, status and currencies, and the sums of commissions, maintained by triggers
+ * A list's row counts by scope, program, status, and currencies, with commission totals, maintained by triggers
  * (migrations/0001-start/row-counts.ts).
  */
 export interface RowCountRow {
   shopId: string
   list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries' | 'clicks'
-  /** Empty for all, an affiliate's id, or `day:YYYY-MM-DD`. */
+  /** Empty for all, an affiliate's ID, or `day:YYYY-MM-DD`. */
   scope: string
-  /** Empty without a program. */
+  /** Empty if there is no program. */
   programId: string
   status: string
-  /** Of the commissions; empty for other lists, as is the currency of their orders. */
+  /** The commissions' currency. Empty for other lists, as is the orders' currency. */
   currency: string
   orderCurrency: string
   rows: number
-  /** The rows that are orders, not adjustments. */
+  /** The number of rows that are orders, not adjustments. */
   orders: number
-  /** Goods before discounts, in the currency of the orders. */
+  /** Goods before discounts, in the orders' currency. */
   goodsCents: number
-  /** What was earned. A returned payment is not earned again. */
+  /** The amount earned. A returned payment is not earned again. */
   commissionCents: number
-  /** What was paid after tax. A returned payment is not, until it is paid again. */
+  /** The amount paid after tax. A returned payment counts only once it is paid again. */
   paidCents: number
 }

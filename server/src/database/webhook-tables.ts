@@ -6,16 +6,16 @@ export interface SubscriptionRow {
   source: string
   /** Encrypted. */
   secret: string | null
-  /** The previous secret, sealed; deliveries are signed with it too until `previousSecretUntil`. */
+  /** The previous secret, sealed. Until `previousSecretUntil`, deliveries are signed with it as well. */
   previousSecret: string | null
   previousSecretUntil: string | null
   /** How many of its deliveries may be in flight: 2 at first, 16 after a complete response, 1 after any other outcome. */
   maxInFlight: number
   retryPolicy: 'none' | 'standard'
   extendedEvents: 0 | 1
-  /** When the first delivery failed after the last successful one; null with the policy `none`. */
+  /** When the first delivery after the last successful one failed. Null with the policy `none`. */
   failingSince: string | null
-  /** When the subscription was disabled, because its receiver returned 410 or failed for too long. */
+  /** When the subscription was disabled because its receiver returned 410 or failed for too long. */
   disabledAt: string | null
   disabledReason: 'gone' | 'failing' | null
   createdAt: string
@@ -23,7 +23,7 @@ export interface SubscriptionRow {
 }
 
 export interface WebhookEventRow {
-  /** Ascending within a shop in the order of its changes. */
+  /** Ascending within a shop, in the order of its changes. */
   id: string
   shopId: string
   event: string
@@ -32,7 +32,7 @@ export interface WebhookEventRow {
   /** The span of the request that caused it, as a W3C header. */
   traceparent: string | null
   createdAt: string
-  /** When a person was erased from the body, so that it is no longer what was sent. */
+  /** When a person was erased from the body, which is then no longer what was sent. */
   erasedAt: string | null
 }
 
@@ -41,21 +41,21 @@ export interface DeliveryRow {
   shopId: string
   eventId: string
   subscriptionId: string
-  /** The `webhook-id` header; a redelivery keeps it. */
+  /** The `webhook-id` header. A redelivery keeps it. */
   webhookId: string
-  /** The delivery that must finish before this one is sent, so that the events of one change arrive in order. */
+  /** The delivery that must finish before this one is sent, so that one change's events arrive in order. */
   follows: string | null
   status: 'PENDING' | 'RETRYING' | 'SENT' | 'FAILED'
-  /** The diagnostic code of the last attempt. */
+  /** The last attempt's diagnostic code. */
   code: string | null
   httpStatus: number | null
   durationMs: number | null
   finishedAt: string | null
   /** How many attempts have ended. */
   attempts: number
-  /** When a `RETRYING` delivery is due, in the time of the shop. */
+  /** When a `RETRYING` delivery is due, in the shop's time. */
   nextAttemptAt: string | null
-  /** The process that is sending it, and until when no other process may. */
+  /** The process that is sending it, and until when no other process may send it. */
   claimedBy: string | null
   claimedUntil: string | null
   createdAt: string

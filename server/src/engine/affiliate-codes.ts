@@ -55,7 +55,9 @@ export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'NOT_VISIBLE' | 'FORBIDDEN_CHAR
 /** Maximum code points of an alias. */
 export const MAX_ALIAS_LENGTH = 100
 
-/** Bytes from this value on would favor the first letters: 7 × 34 of 256 values are used, the others are discarded. */
+/**
+ * Bytes from this value on are discarded, because they would favor the first letters: 7 × 34 of 256 values are used.
+ */
 const UNBIASED_LIMIT = 256 - (256 % CODE_ALPHABET.length)
 
 /**
@@ -74,13 +76,13 @@ function nameProblem(name: string, maxLength: number): Exclude<CodeProblem, 'FOR
   if (length > maxLength) return 'TOO_LONG'
   // U+2800 is the blank Braille pattern, which Unicode counts as a symbol.
   if (/[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\u2800]/u.test(name)) return 'NOT_VISIBLE'
-  // A name of only fillers and variation selectors is invisible.
+  // A name that has only fillers and variation selectors is invisible.
   return codeKey(name) === '' ? 'EMPTY' : null
 }
 
 /**
- * The allowed code that is most like a rejected one: `Q` and `q` instead of `0`, `O` and `o`, without invisible characters, and
- * cut to the maximum length. Null when nothing is left.
+ * The allowed code most similar to a rejected one: `Q` and `q` instead of `0`, `O`, and `o`, without invisible
+ * characters, and cut to the maximum length. Null if nothing is left.
  */
 export function nearestCode(code: string): string | null {
   const letters = [...code.normalize('NFKC')].map((letter) => letter.replace(/[0O]/, 'Q').replace('o', 'q'))
@@ -94,7 +96,7 @@ export function mixesScripts(code: string): boolean {
 }
 
 /**
- * The form in which codes and slugs are compared: Unicode form NFKC, without invisible characters, case-folded, trimmed.
+ * The comparable form of codes and slugs: Unicode form NFKC, without invisible characters, case-folded, trimmed.
  * Computed here because databases fold case differently. Lower, upper, lower, so that `ß`, `ẞ` and `SS` are equal.
  */
 export function codeKey(text: string): string {

@@ -14,9 +14,10 @@ export interface BindingDecision {
 type BindingRestriction = 'AFFILIATE_ARCHIVED' | 'AFFILIATE_REJECTED' | 'SELF_REFERRAL'
 
 /**
- * Decides whom the evidence of a sign-up binds its customer to. The winner of the evidence is not replaced by the next one.
+ * Decides which affiliate a sign-up's evidence binds its customer to. A rejected winner is not replaced by the next
+ * candidate.
  *
- * @param facts those of an order without a customer and goods
+ * @param facts the facts of an order without a customer or goods
  */
 export function decideBinding(facts: Facts, customerEmail: string | null): BindingDecision {
   const { winner, reasonCode } = attribute(facts, goodsOf(facts.order))

@@ -8,16 +8,16 @@ export type CommissionType = 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_IT
 export type AffiliateStatus = 'PENDING' | 'ACTIVE' | 'APPROVED' | 'REJECTED'
 
 export interface OrderLine {
-  /** The line's own id, which refunds may name. Missing in facts of earlier versions. */
+  /** The line's own ID, which refunds may name. Missing in facts of earlier versions. */
   id?: string | null
   productId: string | null
   variantId: string | null
   quantity: number
-  /** Unit price; null when the caller sent none. */
+  /** Unit price. Null if the caller sent none. */
   priceCents: number | null
   /** The line's own discount. Missing when only the order's discount is known, which its lines share. */
   discountCents?: number | null
-  /** Tax contained in the price, after the discount. Missing when prices do not include tax. */
+  /** Tax included in the price, after the discount. Missing if prices do not include tax. */
   includedTaxCents?: number
 }
 
@@ -34,7 +34,7 @@ export interface Order {
   /** `occurredAt`, or the time of receipt. */
   orderAt: string
   currency: string
-  /** Goods before discount, shipping and tax; null for the sum of the line totals. */
+  /** Goods before discount, shipping, and tax. Null for the sum of the line totals. */
   amountCents: number | null
   discountCents: number
   shippingCents: number
@@ -46,7 +46,7 @@ export interface Order {
   sessionId: string | null
   customerId: string | null
   customerEmail: string | null
-  /** Further addresses of the buyer, used only to detect self-referral. */
+  /** The buyer's other addresses, used only to detect self-referral. */
   otherEmails?: string[]
   lines: OrderLine[]
   shipping: Place | null
@@ -54,12 +54,12 @@ export interface Order {
 
 export interface Click {
   clickId: string
-  /** Null when the click named an unknown reference. */
+  /** Null if the click named an unknown reference. */
   affiliateId: string | null
   clickAt: string
 }
 
-/** The affiliate id that each piece of evidence resolved to when the facts were gathered; null when not sent or unknown. */
+/** The affiliate ID that each piece of evidence resolved to when the facts were gathered; null when not sent or unknown. */
 export interface Matches {
   couponCode: string | null
   affiliateCode: string | null
@@ -68,13 +68,13 @@ export interface Matches {
   ref: string | null
   customerId: string | null
   customerEmail: string | null
-  /** Affiliate id by `variant:<id>` and `product:<id>`. */
+  /** Affiliate ID by `variant:<id>` and `product:<id>`. */
   products: Record<string, string>
-  /** The aliases that matched instead of an official code or slug, by the field of the order. Missing when there are none. */
+  /** The aliases that matched instead of an official code or slug, by the order's field. Missing when there are none. */
   aliases?: Partial<Record<AliasedSource, string>>
 }
 
-/** The fields of an order that may contain an alias of an affiliate. */
+/** The order fields that may contain an affiliate's alias. */
 export type AliasedSource = 'couponCode' | 'affiliateCode' | 'ref'
 
 export interface AffiliateFact {
@@ -87,7 +87,7 @@ export interface AffiliateFact {
   counted?: Partial<Record<TermsPeriod, CountedOrders>>
 }
 
-/** The calendar month of the order in the shop's time zone, or ever. */
+/** The order's calendar month in the shop's time zone, or ever. */
 export type TermsPeriod = 'MONTH' | 'ALL_TIME'
 
 export interface CountedOrders {
@@ -99,7 +99,7 @@ export interface CountedOrders {
 /** The customer's credited orders in the shop before this one. */
 export interface CustomerFact {
   orders: number
-  /** Null before the first. */
+  /** Null before the first order. */
   firstOrderAt: string | null
   /** Whole calendar months since the first order, in the shop's time zone. Missing when no terms ask for it. */
   month?: number
@@ -111,7 +111,7 @@ export interface TermsRange {
   to?: number
 }
 
-/** All conditions that are given must hold. */
+/** All given conditions must hold. */
 export interface TermsCondition {
   customerOrder?: TermsRange
   customerMonth?: TermsRange
@@ -123,9 +123,9 @@ export interface TermsCondition {
 
 export interface TermsRule {
   when: TermsCondition
-  /** Like the rate of a program; null earns nothing. */
+  /** Like a program's rate. Null earns nothing. */
   rate: number | null
-  /** The most that one order earns, before tax. */
+  /** The maximum that one order earns, before tax. */
   maxCommissionCents?: number
 }
 
@@ -134,9 +134,9 @@ export interface TermsFact {
   version: number
   /** Effective from this time until the next version. */
   createdAt: string
-  /** Of the rates of the rules. */
+  /** The type of the rules' rates. */
   commissionType: CommissionType
-  /** Of all amounts in the rules. */
+  /** The currency of all amounts in the rules. */
   currency: string
   holdDays: number
   /** Whether a customer keeps the version of the first credited order. */
@@ -150,7 +150,7 @@ export interface Rate {
   rate: number
 }
 
-/** A different rate for one product or variant; exactly one of the two ids is set. */
+/** A different rate for one product or variant; exactly one of the two IDs is set. */
 export interface ProductRule extends Rate {
   productId: string | null
   variantId: string | null
@@ -171,7 +171,9 @@ export interface ProgramFact extends Rate {
   lifetimeCommission: boolean
   productRules: ProductRule[]
   geoRule: GeoRule | null
-  /** The versions in force at the customer's first credited order and at this order, in their order. Missing before the first one. */
+  /**
+   * The versions in force at the customer's first credited order and at this order. Missing before the first version.
+   */
   terms?: TermsFact[]
 }
 
@@ -191,9 +193,9 @@ export interface Facts {
   affiliates: Record<string, AffiliateFact>
   /** The programs of those affiliates. */
   programs: Record<string, ProgramFact>
-  /** The stored id of a credited order of another source that has the same id or name. Missing when there is none. */
+  /** The stored ID of a credited order from another source with the same ID or name. Missing if there is none. */
   duplicateOf?: string
-  /** Missing without credited orders before this one. */
+  /** Missing if there were no credited orders before this one. */
   customer?: CustomerFact
 }
 
@@ -239,9 +241,9 @@ export interface RateGroup extends Rate {
   baseCents: number
   quantity: number
   amountCents: number
-  /** Indexes into `order.lines`; empty for amounts outside of the lines. */
+  /** Indexes into `order.lines`. Empty for amounts outside the lines. */
   lines: number[]
-  /** Set when the group earns nothing because its rate is in another currency than the rest of the commission. */
+  /** Set if the group earns nothing because its rate is in a different currency than the rest of the commission. */
   unpaidReasonCode?: 'CURRENCY_MISMATCH'
 }
 
@@ -256,13 +258,13 @@ export interface Decision {
   engineVersion: string
   attribution: Attribution
   candidates: Candidate[]
-  /** Null without an affiliate; no commission is written then. */
+  /** Null without an affiliate. No commission is written then. */
   status: 'APPROVED' | 'PENDING' | 'REJECTED' | null
   restrictionReasonCode: RestrictionCode | null
   eligible: boolean
   programId: string | null
   commissionType: CommissionType | null
-  /** The rate of the program, or of the rule of its terms, in basis points; 0 for the flat types. */
+  /** The rate of the program or of its terms' rule, in basis points. 0 for the flat types. */
   rateBps: number
   subtotalCents: number
   baseCents: number
@@ -271,17 +273,17 @@ export interface Decision {
   /** The currency of amount and tax: the shop's for flat rates, otherwise the order's. Missing when the facts lack the shop's. */
   currency?: string
   groups: RateGroup[]
-  /** This order connects its customer to the affiliate for later orders (lifetime commission). */
+  /** Whether this order connects its customer to the affiliate for later orders (lifetime commission). */
   connectsCustomer: boolean
-  /** Missing when the program has no terms of its own. */
+  /** Missing if the program has no terms of its own. */
   terms?: DecidedTerms
 }
 
 /** The version of the terms that decided. */
 export interface DecidedTerms {
   version: number
-  /** The index of the first rule that matches; null for none. */
+  /** The index of the first matching rule. Null if none matches. */
   rule: number | null
-  /** A batch takes the commission from here on. */
+  /** From when a batch can include the commission. */
   availableAt: string
 }

@@ -16,7 +16,7 @@ export function sum(values: readonly bigint[]): bigint {
   return values.reduce((total, value) => total + value, 0n)
 }
 
-/** The sum as a number; null when it exceeds the safe range. */
+/** The sum as a number. Null if it exceeds the safe range. */
 export function exactSum(values: readonly (number | bigint)[]): number | null {
   let total = 0
   for (const value of values) {

@@ -18,10 +18,10 @@ export type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateErr
 export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'TOO_PRECISE'
 
 /**
- * Converts the input field `commissionPercent`: a percentage to basis points or, for the flat types, units of the shop's
- * currency to its minor unit. A value with too many decimals is rejected instead of rounded.
+ * Converts the input field `commissionPercent`: a percentage to basis points or, for the flat types, units of the
+ * shop's currency to its minor unit. A value with too many decimals is rejected instead of rounded.
  *
- * @param digits Of the minor unit of the shop's currency: 2 for USD, 0 for JPY.
+ * @param digits the number of minor-unit digits in the shop's currency: 2 for USD, 0 for JPY
  */
 export function rateFromInput(commissionType: CommissionType, commissionPercent: number, digits: number): RateResult {
   const isPercent = commissionType === 'PERCENT_OF_SALE'
@@ -49,7 +49,7 @@ export function withType(stored: Rate, commissionType: CommissionType, digits: n
   return rateFromInput(commissionType, hundredthsToNumber(stored.rate), digits)
 }
 
-/** A stored rate after a PATCH that sends the type, the value, both or neither. */
+/** A stored rate after a PATCH that sends the type, the value, both, or neither. */
 export function patchRate(
   stored: Rate,
   patch: { commissionType?: CommissionType; commissionPercent?: number },
@@ -60,7 +60,10 @@ export function patchRate(
   return rateFromInput(commissionType, patch.commissionPercent, digits)
 }
 
-/** Why `discountValue` is rejected: a percentage of 0 to 100, or units of the shop's currency. Null when it is not. */
+/**
+ * Why `discountValue` is rejected. It must be a percentage from 0 to 100, or units of the shop's currency. Null if it
+ * is valid.
+ */
 export function discountError(discountType: DiscountType, discountValue: number, digits: number): DiscountError | null {
   const isPercent = discountType === 'PERCENT'
   const value = scaleExactly(discountValue, isPercent ? 2 : digits)

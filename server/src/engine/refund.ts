@@ -2,15 +2,15 @@ import { commissionAmount, type Goods, goodsOf } from './commission.ts'
 import type { OrderLine, RateGroup } from './facts.ts'
 import { allocateMonotonic, basisPointsOf, mulDiv, sum, toBigInt } from './money.ts'
 
-/** What was recorded with a commission. Refunds are computed from it, not from the current rate. */
+/** The recorded basis of a commission. Refunds are computed from it, not from the current rate. */
 export interface RefundSnapshot {
   subtotalCents: number
   discountCents: number
   lines: OrderLine[]
-  /** The recorded base, which may be less than the order's goods; see `RateGroup` for the parts it consists of. */
+  /** The recorded base, which may be less than the order's goods. Its parts are described in `RateGroup`. */
   baseCents: number
   groups: RateGroup[]
-  /** What the terms capped the sum of the groups to. */
+  /** The terms' cap on the groups' total. */
   cappedCents?: number
   taxWithholdingBps: number
 }
@@ -22,46 +22,46 @@ export interface RefundTarget {
   remainingBaseCents: number
   /** Refunded goods of the order, net of discount. */
   refundedCents: number
-  /** Goods of the order, net of discount, that are left to refund. */
+  /** The order's goods, net of discount, that are left to refund. */
   leftCents: number
-  /** Nothing is left of what the commission is based on; it becomes `REFUNDED`. */
+  /** Whether nothing is left of the commission's base. It then becomes `REFUNDED`. */
   fullyRefunded: boolean
 }
 
-/** One refund applied to the totals of the earlier ones. */
+/** One refund applied to the earlier refunds' totals. */
 export interface AppliedRefund {
   before: RefundTarget
   after: RefundTarget
   /** The running totals for the next refund. */
   refunded: RefundedGoods
-  /** Why the refund exceeds what was left; it is capped. */
+  /** Why the refund exceeds what was left. It is capped. */
   problem: RefundProblem | null
 }
 
-/** The ids by which refunds name lines, most specific first. */
+/** The IDs by which refunds name lines, most specific first. */
 const LINE_IDS = ['id', 'variantId', 'productId'] as const
 type LineId = (typeof LINE_IDS)[number]
 
-/** The order split into its rate groups and, last, the goods outside of them. */
+/** The order split into its rate groups and, last, the goods outside them. */
 interface OrderParts {
   lines: OrderLine[]
   goods: Goods
   groups: RateGroup[]
   bases: number[]
-  /** The part of each line. */
+  /** Each line's part. */
   partOf: number[]
-  /** Indexes of the lines by each of their ids. */
+  /** Line indexes by each of the lines' IDs. */
   indexes: Record<LineId, ReadonlyMap<string, readonly number[]>>
   cappedCents: number | undefined
   taxWithholdingBps: number
 }
 
 /**
- * The commission after all refunds so far; without totals, before the first one. It depends on the totals alone:
- * refunding twice equals refunding the sum once. A percentage is taken of what is left of the base; FLAT_PER_ITEM pays
- * the pieces that are left (an amount without line items changes it only when nothing is left); FLAT_PER_ORDER stays
- * until nothing is left. Refunds without line items are shared by all parts of the order pro rata. A capped commission
- * keeps the share of its goods that is left.
+ * The commission after all refunds so far, or before the first one if there are no totals. It depends only on the
+ * totals: refunding twice equals refunding the sum once. A percentage applies to what is left of the base.
+ * FLAT_PER_ITEM pays for the remaining pieces (an amount without line items changes it only when nothing is left).
+ * FLAT_PER_ORDER stays until nothing is left. Refunds without line items are shared by all parts of the order pro rata.
+ * A capped commission keeps the share of its goods that is left.
  */
 export function refundTarget(snapshot: RefundSnapshot, refunded = NO_REFUNDS): RefundTarget {
   const cut = partsOf(snapshot)
@@ -90,7 +90,7 @@ export function applyRefund(snapshot: RefundSnapshot, earlier = NO_REFUNDS, refu
 export const namesUnknownItem = (snapshot: RefundSnapshot, items: readonly RefundLine[]): boolean =>
   items.some((item) => itemKey(partsOf(snapshot), item) === undefined)
 
-/** The totals with one more refund, whether or not the order has so much left. */
+/** The totals with one more refund, whether or not the order has that much left. */
 export function addRefund(
   snapshot: RefundSnapshot,
   before = NO_REFUNDS,
@@ -101,7 +101,7 @@ export function addRefund(
   const cut = partsOf(snapshot)
   if (amountCents === null) return addItems(cut, refunded, lineItems)
   const { pieces, worth } = placeItems(cut, addItems(cut, NO_REFUNDS, lineItems).items)
-  // Units of a line that is worth less than a cent each are worth something together.
+  // A line's units can each be worth less than a cent, but together they are worth something.
   const weights = worth.map((cents, index) => cents || (pieces[index]! > 0 ? Math.min(1, cut.goods.net[index]!) : 0))
   const shares = allocateMonotonic(Math.min(amountCents, cut.goods.base), byPart(cut, weights))
   const valued = lineItems.map((item) => ({ ...item, amountCents: 0 }))
@@ -109,7 +109,7 @@ export function addRefund(
   return { ...refunded, items, pointed: shares.map((cents, part) => plus(before.pointed[part] ?? 0, cents)) }
 }
 
-/** The value of items that are on no line belongs to no part of the order. */
+/** The value of items that are on no line. It belongs to no part of the order. */
 function addItems(cut: OrderParts, before: RefundedGoods, lineItems: RefundLine[]): RefundedGoods {
   const items = { ...before.items }
   let { cents } = before
@@ -128,10 +128,10 @@ function addItems(cut: OrderParts, before: RefundedGoods, lineItems: RefundLine[
   return { ...before, cents, items }
 }
 
-/** Totals stop at the largest exact number, which is more than any order. */
+/** Totals are capped at the largest exact number, which exceeds any order. */
 const plus = (cents: number, other: number) => Math.min(cents + other, Number.MAX_SAFE_INTEGER)
 
-/** Names the lines with an item; undefined when there are none. */
+/** The lines with an item. Undefined if there are none. */
 function itemKey({ indexes }: OrderParts, item: RefundLine): string | undefined {
   const kind = item.id && indexes.id.has(item.id) ? 'id' : item.variantId ? 'variantId' : 'productId'
   const matching = indexes[kind].get(item[kind] ?? '')
@@ -150,8 +150,8 @@ interface PlacedItems {
 }
 
 /**
- * Assigns refunded items to lines: those with the id of a line first, then those of a variant, then those of a product, each
- * to the first lines that have any left. A line is worth at most what was paid for it.
+ * Assigns refunded items to lines: first items with a line ID, then with a variant ID, then with a product ID, each to
+ * the first lines that have any left. A line is worth at most what was paid for it.
  */
 function placeItems({ lines, goods, indexes }: OrderParts, items: RefundedGoods['items']): PlacedItems {
   const [pieces, worth, unvalued] = [lines, lines, lines].map((list) => list.map(() => 0)) as [
@@ -171,7 +171,7 @@ function placeItems({ lines, goods, indexes }: OrderParts, items: RefundedGoods[
         const shared = Math.min(units, quantity - pieces[index]! - valued)
         const lineCents = Math.min(cents, net - worth[index]!)
         const from = unvalued[index]!
-        // A difference of running totals, so that all units of a line add up to it.
+        // A difference of running totals, so that a line's units add up to the line.
         const share = mulDiv(net, from + shared, quantity) - mulDiv(net, from, quantity)
         pieces[index]! += valued + shared
         unvalued[index]! += shared
@@ -218,7 +218,7 @@ function targetOf(cut: OrderParts, refunded: RefundedGoods, { pieces, worth }: P
   }
 }
 
-/** The most that is left of a capped commission. */
+/** The maximum left of a capped commission. */
 function cappedAmount({ cappedCents, bases, groups }: OrderParts, remainingBaseCents: number): number {
   if (cappedCents === undefined) return Number.POSITIVE_INFINITY
   const base = totalOf(bases.slice(0, groups.length))
@@ -232,7 +232,10 @@ const isEverything = (
   { refundedCents }: Pick<RefundTarget, 'refundedCents'>,
 ) => everything || (refundedCents > 0 && refundedCents === goods.base)
 
-/** Several refunds may be applied to one snapshot, and splitting an order of many lines is most of the work. */
+/**
+ * Cached, because several refunds may be applied to one snapshot, and splitting an order with many lines is most of the
+ * work.
+ */
 const cachedParts = new WeakMap<RefundSnapshot, OrderParts>()
 
 function partsOf(snapshot: RefundSnapshot): OrderParts {
@@ -243,7 +246,7 @@ function partsOf(snapshot: RefundSnapshot): OrderParts {
   return cut
 }
 
-/** A restricted commission has no groups; its base becomes one part that pays nothing. */
+/** A restricted commission has no groups. Its base becomes one part that pays nothing. */
 function splitOrder(snapshot: RefundSnapshot): OrderParts {
   const { subtotalCents, discountCents, lines, baseCents, groups, cappedCents, taxWithholdingBps } = snapshot
   const goods: Goods = goodsOf({ amountCents: subtotalCents, discountCents, lines })
@@ -286,7 +289,7 @@ function unpaidGroup(baseCents: number): RateGroup {
   return { commissionType: 'PERCENT_OF_SALE', rate: 0, baseCents, quantity: 0, amountCents: 0, lines: [] }
 }
 
-/** Refunds with line items reduce their own parts first; other refunds are shared by what remains. */
+/** Refunds with line items reduce their own parts first. Other refunds are shared by what remains. */
 function remainingBases(bases: number[], cents: number, pointed: number[]): number[] {
   const rest = bases.map((base, part) => Math.max(0, base - pointed[part]!))
   const shared = allocateMonotonic(Math.max(0, cents - (totalOf(bases) - totalOf(rest))), rest)
@@ -304,19 +307,25 @@ function remainingAmount(group: RateGroup, baseCents: number, pieces: number[]):
   return commissionAmount({ ...group, baseCents, quantity: Math.max(0, group.quantity - returned) })
 }
 
-/** Refunded units. The line's own id takes precedence over `variantId`, and both over `productId`; ids are compared exactly. */
+/**
+ * Refunded units. A line's own ID takes precedence over `variantId`, and both over `productId`. IDs are compared
+ * exactly.
+ */
 export interface RefundLine {
   id?: string | null
   variantId?: string | null
   productId?: string | null
   quantity: number
-  /** The refunded value of the units, net of discount; at most what is left of the line counts. Missing for their share of it. */
+  /**
+   * The units' refunded value, net of discount. At most what is left of the line counts. If missing, it is their share
+   * of the line.
+   */
   amountCents?: number | null
 }
 
 /**
- * One refund of an order. `amountCents` is goods net of discount, without shipping and tax; null means the value of the
- * line items or, without line items, everything that is left.
+ * One refund of an order. `amountCents` is goods net of discount, without shipping and tax. Null means the line items'
+ * value or, without line items, everything that is left.
  */
 export interface Refund {
   refundId: string
@@ -325,17 +334,17 @@ export interface Refund {
 }
 
 /**
- * Running totals of the refunds of an order; the next refund needs nothing else of the earlier ones. All are plain sums of
- * what was reported, so that the order of arrival does not matter.
+ * An order's running refund totals, all that the next refund needs from earlier ones. They are plain sums of what was
+ * reported, so that the order of arrival does not matter.
  */
 export interface RefundedGoods {
-  /** Cents that were reported as amounts, or for items that are on no line. */
+  /** Cents reported as amounts, or for items that are on no line. */
   cents: number
-  /** Cents by part of the order: those of `cents` that were reported with line items. */
+  /** Cents by part of the order, for the share of `cents` that was reported with line items. */
   pointed: number[]
-  /** The order was refunded in full. */
+  /** Whether the order was refunded in full. */
   everything: boolean
-  /** By kind of id and first line with it, like `variantId:0`: units, further units that have a value of their own, and this value in cents. */
+  /** By kind of ID and first line with it, like `variantId:0`: units, further units that have a value of their own, and this value in cents. */
   items: Record<string, [units: number, valuedUnits: number, cents: number]>
 }
 

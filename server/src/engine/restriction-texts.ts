@@ -2,7 +2,7 @@ import { affiliateOf, programOf } from './attribution.ts'
 import { geoChecks, isBlank } from './decide.ts'
 import type { Decision, Facts, RestrictionCode } from './facts.ts'
 
-/** Why an attributed order earns nothing or waits for approval, in words for each reader. */
+/** Why an attributed order earns nothing or awaits approval, worded for each reader. */
 interface RestrictionTexts {
   /** A sentence for the merchant. */
   merchant: string
@@ -12,7 +12,10 @@ interface RestrictionTexts {
   clause: string
 }
 
-/** Takes what the address lacks, such as `state`, or the other order. A code without texts does not compile. */
+/**
+ * Texts by code. The parameter is what the address lacks, such as `state`, or the other order. A code without texts
+ * does not compile.
+ */
 const TEXTS: Record<RestrictionCode, (detail: string) => RestrictionTexts> = {
   AFFILIATE_ARCHIVED: () => ({
     merchant: 'The affiliate was archived when the order was decided.',
@@ -67,14 +70,14 @@ const TEXTS: Record<RestrictionCode, (detail: string) => RestrictionTexts> = {
   }),
 }
 
-/** The texts of a restriction. Lists do not read the facts of each order, so theirs name no field and no other order. */
+/** A restriction's texts. Lists do not read each order's facts, so their texts name no field and no other order. */
 export function restrictionTexts(code: RestrictionCode, decided?: { facts: Facts; decision: Decision }) {
   const { duplicateOf } = decided?.facts ?? {}
   if (code === 'POSSIBLE_DUPLICATE' && duplicateOf !== undefined) return TEXTS[code](sourceOrder(duplicateOf))
   return TEXTS[code](decided ? lackingIn(decided) : 'complete shipping address')
 }
 
-/** A stored id in words: `order 1001, reported by the store`. */
+/** A stored ID in words: `order 1001, reported by the store`. */
 export function sourceOrder(orderId: string): string {
   const [source, ...id] = orderId.split(':')
   return `order ${id.join(':')}, reported by ${source === 'api' ? 'the API' : 'the store'}`

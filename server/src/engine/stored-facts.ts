@@ -14,11 +14,11 @@ import type {
 } from './facts.ts'
 
 /*
- * Facts are the largest part of what an order stores. What is null, an empty list, or the id under which a value is
+ * Facts are the largest part of what an order stores. What is null, an empty list, or the ID under which a value is
  * stored, is left out, so that a page of SQLite usually holds two orders instead of one.
  */
 
-/** Several times as fast as a replacer of `JSON.stringify`. */
+/** Several times as fast as a `JSON.stringify` replacer. */
 function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(compact)
   if (typeof value !== 'object') return value
@@ -34,7 +34,7 @@ function compact(value: unknown): unknown {
 const withoutIds = <Value extends { id: string }>(values: Record<string, Value>) =>
   Object.fromEntries(Object.entries(values).map(([key, { id, ...rest }]) => [key, id === key ? rest : { id, ...rest }]))
 
-/** The text that an order stores. */
+/** The text to store with an order. */
 export const serializeFacts = (facts: Facts): string =>
   JSON.stringify(compact({ ...facts, affiliates: withoutIds(facts.affiliates), programs: withoutIds(facts.programs) }))
 
@@ -83,11 +83,11 @@ const withRules = ({ rules = [], ...terms }: TermsFact): TermsFact => ({
   rules: rules.map((rule) => ({ ...TERMS_RULE, ...rule })),
 })
 
-/** Values by id, with what was left out of each. */
+/** Values by ID, with what was left out of each. */
 const withIds = <Value extends { id: string }>(values: Record<string, Value>, complete: (value: Value) => Value) =>
   Object.fromEntries(Object.entries(values).map(([id, value]) => [id, complete({ ...value, id: value.id ?? id })]))
 
-/** The facts of {@link serializeFacts}. Texts that leave nothing out are read as they are. */
+/** Parses the text from {@link serializeFacts}. Texts that leave nothing out are read unchanged. */
 export function parseFacts(text: string): Facts {
   const stored: Facts = JSON.parse(text)
   const order = { ...ORDER, ...stored.order }

@@ -12,13 +12,14 @@ import { hundredthsToNumber } from './money.ts'
 import { namesCustomer } from './normalize.ts'
 import { termsInForce, type Unmet, unmetCondition } from './terms.ts'
 
-/** An amount of the terms' currency in words. */
+/** An amount in the terms' currency, as text. */
 type Money = (cents: number) => string
 type Rules = Pick<TermsFact, 'commissionType' | 'holdDays' | 'appliesTo' | 'rules'>
 
 /**
- * What terms pay, in one sentence: `Pays 30% for 12 months from a customer's first order, then nothing; payable after 30
- * days.` Terms that decide differently have different sentences, unless they name as many affiliates.
+ * What terms pay, in one sentence: `Pays 30% for 12 months from a customer's first order, then nothing; payable after
+ * 30 days.` Terms that decide differently have different sentences, unless they differ only in which affiliates they
+ * name.
  */
 export function termsSentence(terms: Rules, program: Rate, money: Money): string {
   const { holdDays, appliesTo, rules } = terms
@@ -57,7 +58,7 @@ function listOf(rules: TermsRule[], pays: (rule?: TermsRule) => string, money: M
   return [...parts, parts.length > 0 ? `otherwise ${rest}` : rest]
 }
 
-/** The conditions that divide the orders of a customer into steps. */
+/** Conditions that divide a customer's orders into steps. */
 const STEPS = {
   customerMonth: {
     start: 0,
@@ -72,7 +73,7 @@ const STEPS = {
   },
 } as const
 
-/** What is paid in turn, when all rules compare the customer's month, or all the customer's order. */
+/** The successive rates, if all rules compare the customer's month, or all compare the customer's order. */
 function stepsOf(rules: TermsRule[], pays: (rule?: TermsRule) => string): string[] | null {
   const names = new Set(rules.flatMap(({ when }) => Object.keys(when)))
   const [name] = names as Set<keyof typeof STEPS>
@@ -93,7 +94,7 @@ function stepsOf(rules: TermsRule[], pays: (rule?: TermsRule) => string): string
   return [texts.join(', then ')]
 }
 
-/** The conditions of a rule in words; empty when it always matches. */
+/** A rule's conditions in words; empty when it always matches. */
 function conditionText(when: TermsCondition, money: Money): string {
   const { customerOrder, customerMonth, affiliateIds, affiliateOrders, affiliateRevenueCents, orderSubtotalCents } =
     when
@@ -142,7 +143,7 @@ interface BoundTexts {
   both: (from: number, to: number) => string
 }
 
-/** The bounds of a range; a lower bound that everything reaches is none. */
+/** A range's bounds. A lower bound that everything reaches counts as none. */
 function boundText(range: TermsRange | undefined, texts: BoundTexts): string {
   const { from, to } = range ?? {}
   if (to === undefined) return from === undefined ? '' : texts.from(from)

@@ -15,9 +15,9 @@ import type {
 /** What a program's terms say about an order. */
 export interface MatchedTerms {
   decided: DecidedTerms
-  /** Of the rule that matches; null for the program's. */
+  /** The matching rule's rate. Null for the program's rate. */
   rate: Rate | null
-  /** The rule that matches earns nothing. */
+  /** Whether the matching rule earns nothing. */
   paysNothing: boolean
   maxCommissionCents: number | undefined
 }
@@ -28,7 +28,7 @@ interface RuleInput {
   subtotalCents: number
 }
 
-/** Decides by the version of the terms that counts and its first rule that matches; null without terms. */
+/** Decides by the version in force and its first matching rule. Null without terms. */
 export function matchTerms(facts: Facts, program: ProgramFact, winner: RuleInput): MatchedTerms | null {
   const terms = termsInForce(facts, program)
   if (!terms) return null
@@ -66,7 +66,7 @@ export function termsInForce(
 /** Why a rule does not match. */
 export type Unmet = keyof TermsCondition | 'currency'
 
-/** The first condition that does not hold; null when the rule matches. */
+/** The first condition that does not hold. Null if the rule matches. */
 export function unmetCondition(
   facts: Facts,
   terms: TermsFact,
@@ -97,7 +97,7 @@ export const hasMoneyCondition = ({ affiliateRevenueCents, orderSubtotalCents }:
   affiliateRevenueCents !== undefined || orderSubtotalCents !== undefined
 
 /**
- * The first month of a customer from which an affiliate earns nothing on any order after the first credited one; null when
+ * The customer's first month in which an affiliate earns nothing on any order after the first credited one. Null if
  * that depends on more than the month.
  */
 export function endMonth({ rules }: Pick<TermsFact, 'rules'>, affiliateId: string): number | null {
@@ -127,7 +127,7 @@ const matchesAlways = (when: TermsCondition): boolean =>
   (when.customerOrder?.from ?? 0) <= 2 &&
   (when.affiliateOrders?.from ?? 0) === 0
 
-/** Both bounds are inclusive; a missing one is open. */
+/** Both bounds are inclusive. A missing bound is open. */
 const isWithin = ({ from = 0, to = Number.POSITIVE_INFINITY }: TermsRange = {}, value: number): boolean =>
   from <= value && value <= to
 

@@ -13,7 +13,7 @@ import type { Env, Server } from './server.ts'
 
 const STYLE = 'body { margin: 0 }\nnoscript { display: block; padding: 2rem; font: 16px/1.5 system-ui, sans-serif }\n'
 
-/** Redoc stores the color scheme that a reader chooses; the default is that of the browser. */
+/** Redoc stores the reader's color scheme. The default is the browser's. */
 const SCRIPT = `import { init } from './redoc.js'
 const stored = localStorage.getItem('redoc.colorMode')
 const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
@@ -33,9 +33,9 @@ const { 'Content-Security-Policy': policy, ...others } = pageHeaders({
 const PAGE_HEADERS = { ...others, 'Content-Security-Policy': `${policy}; connect-src 'self'; font-src data:` }
 
 /**
- * Serves the API reference at `/docs`, rendered from the contract of this server. Its script is part of the server, and
- * the page can load nothing from other hosts. Without the script, in an installation without development dependencies,
- * `/docs` leads to the quick start.
+ * Serves the API reference at `/docs`, rendered from this server's contract. Its script is part of the server, and the
+ * page can load nothing from other hosts. Without the script, as in an installation without development dependencies,
+ * `/docs` redirects to the quick start.
  */
 export function mountApiReference(app: Hono<Env>, server: Server): void {
   const files: Record<string, () => StaticFile> = {
@@ -105,7 +105,7 @@ const staticFile = (content: string, type: string): StaticFile => ({
 })
 
 const compress = promisify(brotliCompress)
-/** Takes a quarter of a second of another thread for Redoc; the best quality would take seconds. */
+/** For Redoc, this takes another thread a quarter of a second. The best quality would take seconds. */
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 9 }
 
 /** Sends a file that does not change while the server runs. Supports conditional requests. */

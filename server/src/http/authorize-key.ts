@@ -12,7 +12,7 @@ import { ADDRESS_LIMIT, type RateLimit, requestLimit } from './rate-limit.ts'
 import type { RequestState, Server } from './server.ts'
 
 /**
- * Authorizes an API key or the token of an affiliate. Checks, in this order: kill switch, credential, suspension, plan, the
+ * Authorizes an API key or an affiliate's token. Checks, in this order: kill switch, credential, suspension, plan, the
  * shop's switch, rate limit, scope.
  *
  * @throws ApiError 401, 403, 429 or 503.
@@ -34,7 +34,7 @@ export async function authorizeKey(server: Server, op: Operation, request: Reque
   return { ...server.deps, ...clock, shop, actor: `key:${key.id}`, requestId, arrival, traceparent, recheck, scopes }
 }
 
-/** Authorizes the token of an affiliate, which reads what belongs to that affiliate. */
+/** Authorizes an affiliate's token, which can read only that affiliate's data. */
 async function authorizeAffiliate(
   server: Server,
   op: Operation,
@@ -79,7 +79,7 @@ function requireAffiliateOperation(op: Operation, { scopes }: AffiliateCaller): 
 }
 
 /**
- * Sets the filter by the affiliate for the token of an affiliate.
+ * Adds the affiliate filter for an affiliate's token.
  *
  * @throws ApiError 403 `scope_missing` for another affiliate.
  */
@@ -94,7 +94,7 @@ export function limitToAffiliate<Query>(
   return { ...query, [name]: affiliateId }
 }
 
-/** Counts a request in the window of its caller. @throws ApiError 429 or 503. */
+/** Counts a request in its caller's window. @throws ApiError 429 or 503. */
 async function countRequest(
   server: Server,
   request: RequestState,
@@ -109,7 +109,7 @@ async function countRequest(
   if (request.rateLimit.exceeded) throw rateLimited(request.rateLimit)
 }
 
-/** Repeats the checks of {@link authorizeKey} whose outcome can change while a request is open. */
+/** Repeats the checks in {@link authorizeKey} whose outcome can change while a request is open. */
 async function reauthorize(
   deps: Deps,
   db: Reader,
@@ -124,7 +124,7 @@ async function reauthorize(
 
 const isApiDisabled = ({ isApiOff, shop }: Pick<Caller, 'isApiOff' | 'shop'>): boolean => isApiOff || !shop.apiEnabled
 
-/** The requests per window of a caller whose shop is active and has a plan with API access. */
+/** The requests per window for a caller whose shop is active and has a plan with API access. */
 export function requirePlan({ shop }: Pick<Caller, 'shop'>): number {
   if (shop.suspendedAt !== null) throw shopSuspended()
   const limit = requestLimit(shop)
@@ -160,10 +160,13 @@ async function rejectCaller(server: Server, request: RequestState, error: unknow
   throw request.rateLimit.exceeded ? rateLimited(request.rateLimit) : error
 }
 
-/** The rate-limit subject of a key. A rotated key keeps its id, and so its window. */
+/** A key's rate-limit subject. A rotated key keeps its ID, and so its window. */
 const rateLimitSubject = ({ key }: Caller): string => `key:${key.limitSubject ?? key.id}`
 
-/** The window for the response headers when the request was not counted: that of the key if it is valid, else of the address. */
+/**
+ * The window for the response headers if the request was not counted: the key's if it is valid, otherwise the
+ * address's.
+ */
 export async function currentRateLimit(server: Server, request: RequestState): Promise<RateLimit> {
   if (request.rateLimit) return request.rateLimit
   if (request.authorization) {
@@ -176,7 +179,7 @@ export async function currentRateLimit(server: Server, request: RequestState): P
 
 export interface Caller extends KeyWithShop {
   scopes: string[]
-  /** Of the secret in the request: the current one, or the previous one during an overlap. */
+  /** The hash of the request's secret: the current one, or the previous one during an overlap. */
   usedSecretHash: string
 }
 
@@ -206,9 +209,10 @@ export function requireBearerToken(header: string | null): string {
 }
 
 /**
- * Returns the key and shop of a request. The key is found by its hash, which is then compared in constant time.
+ * Returns a request's key and shop. The key is found by its hash, which is then compared in constant time.
  *
- * @throws ApiError 401 without a token, 403 for a key that is unknown, revoked or expired, 503 when the database is unavailable.
+ * @throws ApiError 401 without a token, 403 for a key that is unknown, revoked or expired, 503 when the database is
+ * unavailable.
  */
 export async function authenticateKey(deps: Deps, header: string | null): Promise<Caller> {
   const token = requireBearerToken(header)
@@ -221,7 +225,7 @@ export async function authenticateKey(deps: Deps, header: string | null): Promis
 }
 
 /**
- * Returns the key and shop as `db` sees them: committed rows, or those of an open transaction.
+ * Returns the key and shop as `db` sees them: committed rows, or an open transaction's.
  *
  * @throws ApiError 403 for a key that is unknown, revoked or expired.
  */
@@ -235,7 +239,7 @@ export async function findCaller(deps: Pick<Deps, 'now'>, db: Reader, secretHash
   return { ...keyAndShop, scopes: JSON.parse(scopes), usedSecretHash: secretHash }
 }
 
-/** Whether a digest is that of the key's secret, or of the one before it while both are valid. */
+/** Whether a digest matches the key's secret, or the previous one while both are valid. */
 function hasSecret(deps: Pick<Deps, 'now'>, key: Caller['key'], secretHash: string): boolean {
   if (equalDigests(key.secretHash, secretHash)) return true
   const { previousSecretHash: previous, previousSecretUntil: until } = key
@@ -247,8 +251,8 @@ const keyUnknown = () => forbidden('key_unknown', 'This API key does not exist.'
 const equalDigests = (a: string, b: string) => timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'))
 
 /**
- * Records when a key was last used, at most once a minute and without delaying the response. The keys of requests that
- * arrive during a write share the next one.
+ * Records when a key was last used, at most once a minute and without delaying the response. Keys used during a write
+ * share the next one.
  */
 export function createKeyUseRecorder(deps: Deps): (key: Caller['key']) => void {
   const notedAt = new Map<string, number>()

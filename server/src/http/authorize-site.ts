@@ -11,12 +11,12 @@ import { toLookupText } from './parse-request.ts'
 import { ADDRESS_LIMIT, limitPublic, type RateLimit } from './rate-limit.ts'
 import type { RequestState, Server } from './server.ts'
 
-/** What bots and the previews of links call themselves. A Cubot is a phone. */
+/** Names of bots and link previews in user agents. A Cubot is a phone. */
 const BOT = /(?<!cu)bot|crawl|spider|slurp|mediapartners|inspectiontool|facebookexternalhit|whatsapp|preview|embedly/i
 
 /**
- * Authorizes a request of a page or a visitor of a shop. Checks, in this order: kill switch, limit by address, domains,
- * suspension, plan, the shop's switch, origin of a report. The limit by shop counts what is recorded.
+ * Authorizes a request from a shop's page or visitor. Checks, in this order: kill switch, limit by address, domains,
+ * suspension, plan, the shop's switch, origin of a report. The limit per shop counts recorded clicks and page views.
  *
  * @throws ApiError 403, 404, 429 or 503.
  */
@@ -55,7 +55,7 @@ export async function authorizeSite(
   }
 }
 
-/** A report above a limit is rejected. A link leads to the shop all the same, without a click. */
+/** A report above a limit is rejected. A link still leads to the shop, but records no click. */
 async function isWithinLimits(
   { limiter }: Server,
   { request, isReport, limit }: { request: RequestState; isReport: boolean; limit: () => Promise<RateLimit> },
@@ -66,7 +66,10 @@ async function isWithinLimits(
   return !byShop.exceeded
 }
 
-/** The shop of the path. @throws ApiError 404 `tracking_off`, 403 `shop_suspended` or `plan_required`, 503 `api_disabled`. */
+/**
+ * The shop in the path. @throws ApiError 404 `tracking_off`, 403 `shop_suspended` or `plan_required`, 503
+ * `api_disabled`.
+ */
 export async function findSite(db: Reader, c: HonoContext): Promise<ShopRow> {
   const shop = await findShop(db, toLookupText((c.req.param('shopId') ?? '').replace(/\.js$/, '')))
   if (!shop || sitesOf(shop).length === 0)

@@ -13,21 +13,21 @@ import type { RequestState, Server } from './server.ts'
 /** A notification whose signature is not verified yet, because the body has not been read. */
 export interface UnverifiedStore {
   shop: ShopRow
-  /** Updated with the bytes of the body as they arrive. */
+  /** Updated with the body's bytes as they arrive. */
   hash: BodyHash
-  /** @throws ApiError when the signature does not cover the body, or the notification is of another store. */
+  /** @throws ApiError if the signature does not cover the body, or the notification is from another store. */
   verify: () => void
-  /** The shop as it is now. @throws ApiError when its secret or domain was changed. */
+  /** The shop as of now. @throws ApiError if its secret or domain was changed. */
   reread: (db: Reader) => Promise<ShopRow>
 }
 
-/** Notifications per window and shop, as a multiple of the limit of one API key. */
+/** Notifications per window and shop, as a multiple of one API key's limit. */
 export const STORE_LIMIT_FACTOR = 20
 
 /**
  * Checks everything that does not need the body, so that no body is buffered for a shop that accepts no notifications.
  *
- * @throws ApiError of the store's signature, even for a shop that does not exist.
+ * @throws ApiError about the store's signature, even for a shop that does not exist.
  */
 export async function identifyStore(
   { deps }: Server,
@@ -65,10 +65,11 @@ export async function identifyStore(
 }
 
 /**
- * Authorizes a notification after its body was hashed. Checks, in this order: signature, domain, suspension, plan, rate
- * limit. The kill switches disable `/api/v1` only.
+ * Authorizes a notification after hashing its body. Checks, in this order: signature, domain, suspension, plan, rate
+ * limit. The kill switches disable only `/api/v1`.
  *
- * @throws ApiError of the store's signature, 403 `plan_required`, 429 `rate_limited` or 503 `store_notifications_suspended`.
+ * @throws ApiError about the store's signature, 403 `plan_required`, 429 `rate_limited` or 503
+ * `store_notifications_suspended`.
  */
 export async function authorizeStore(
   { deps, limiter }: Server,
@@ -87,7 +88,7 @@ export async function authorizeStore(
   return { ...deps, ...clockOf(deps, shop), shop, actor: 'store', requestId, traceparent, recheck }
 }
 
-/** The requests per window of an API key of an active shop with API access. */
+/** The requests per window for an API key of an active shop with API access. */
 function requirePlan(shop: ShopRow): number {
   if (shop.suspendedAt !== null) throw storeSuspended()
   const limit = requestLimit(shop)

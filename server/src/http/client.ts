@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import ipaddr from 'ipaddr.js'
 import type { Client } from '../core/context.ts'
 
-/** The first name whose text is in the user agent. Browsers also name those they descend from. */
+/** The first name that the user agent contains. Browsers also name the browsers they derive from. */
 const BROWSERS = [
   ['Edge', /\bEdgA?\/|\bEdgiOS\//],
   ['Opera', /\bOPR\//],
@@ -22,7 +22,7 @@ const SYSTEMS = [
 /** Real user agents have about 200 characters. */
 const MAX_AGENT = 500
 
-/** @param address The address or network of the client. */
+/** @param address the client's address or network */
 export const clientOf = (c: Context, address: string): Client => ({
   browser: browserName(c.req.header('User-Agent')),
   network: roughNetwork(address),

@@ -4,17 +4,17 @@ import { findSite, isFromSite } from './authorize-site.ts'
 import { limitPublic } from './rate-limit.ts'
 import type { Env, Server } from './server.ts'
 
-/** Headers that a page may send, and read in addition to those that browsers always allow. */
+/** Headers that a page may send, and headers that it may read beyond the ones browsers always allow. */
 const REQUEST_HEADERS = 'Authorization, X-Request-Id'
 const RESPONSE_HEADERS =
   'X-Request-Id, X-Error-Code, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset, Link'
 const MAX_AGE_SECONDS = 600
 
-/** Whether pages of other origins may be allowed to call an operation: only reads with an API key. */
+/** Whether pages on other origins may be allowed to call an operation. Only reads with an API key qualify. */
 const isReadable = ({ method, path }: Pick<Operation, 'method' | 'path'>): boolean =>
   method === 'GET' && path.startsWith('/api/v1/')
 
-/** The headers that let a page of an allowed origin read the response; none without allowed origins. */
+/** Headers that let a page on an allowed origin read the response. None without allowed origins. */
 export function corsHeaders(origins: string[], op: Operation, origin: string | undefined): Record<string, string> {
   if (origins.length === 0 || !isReadable(op)) return {}
   // Caches must not send the response for one origin to another.
@@ -26,7 +26,7 @@ export function corsHeaders(origins: string[], op: Operation, origin: string | u
   }
 }
 
-/** Responds to the preflight requests of allowed origins for reads. Any other OPTIONS request gets 405. */
+/** Responds to allowed origins' preflight requests for reads. Any other OPTIONS request gets 405. */
 export function mountPreflights(app: Hono<Env>, origins: string[], operations: Operation[]): void {
   if (origins.length === 0) return
   const preflight = (c: Context<Env>, next: Next) => {
@@ -44,7 +44,7 @@ export function mountPreflights(app: Hono<Env>, origins: string[], operations: O
   for (const { path } of operations.filter(isReadable)) app.on('OPTIONS', path, preflight)
 }
 
-/** The headers that let a page of the shop read the response to its report. */
+/** Headers that let a page of the shop read the response to its report. */
 export const siteCorsHeaders = (origin: string | undefined): Record<string, string> => ({
   Vary: 'Origin',
   ...(origin !== undefined && { 'Access-Control-Allow-Origin': origin }),

@@ -5,10 +5,10 @@ import { inlineStyleSource, pageHeaders } from './response.ts'
 type Html = ReturnType<typeof html>
 
 /**
- * The quick start: from a key to a payment, in steps of one screen. The reference at `/docs` describes every operation.
+ * The quick start: from a key to a payment, on one screen. The reference at `/docs` describes every operation.
  *
- * @param origin The server's address, which the commands contain.
- * @param year The year of the payment.
+ * @param origin the server's address, for the commands
+ * @param year The payment's year.
  */
 export const docsPage = (origin: string, year: number): string =>
   String(html`<!doctype html>

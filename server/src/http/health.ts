@@ -30,7 +30,7 @@ const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 const FORWARDED =
   /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|true-client-ip|cdn-loop|cf-.*)$/
 
-/** `GET /metrics`, for processes of this machine and for callers with the metrics token. */
+/** `GET /metrics`, for processes on this machine and for callers with the metrics token. */
 export function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics, token: string | undefined): void {
   app.get('/metrics', async (c) => {
     if (!isLocal(c) && !(token && hasToken(c, token))) {
@@ -43,9 +43,9 @@ export function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics, toke
 }
 
 /**
- * Whether the request comes from a process of this machine and was not forwarded by a proxy. A proxy adds a header, names
- * another host or, like nginx by default until 1.29.7, speaks HTTP/1.0. A proxy that does none of these looks like a local
- * process; docs/self-hosting/monitoring.md describes how to configure it.
+ * Whether the request comes from a process on this machine and was not forwarded by a proxy. A proxy adds a header,
+ * names another host or, like nginx by default until 1.29.7, speaks HTTP/1.0. A proxy that does none of these looks
+ * like a local process; docs/self-hosting/monitoring.md describes how to configure it.
  */
 const isLocal = (c: Context): boolean =>
   LOOPBACK.test(clientAddress(c, 0)) &&

@@ -66,7 +66,7 @@ const data = async <Data>(result: Data | Promise<Data>) => ({ status: 200 as con
 /** Replies 201 with `{ data }`. */
 const created = async <Data>(result: Promise<Data>) => ({ status: 201 as const, body: { data: await result } })
 
-/** Replies 200 to the event of a store. */
+/** Replies 200 to a store's event. */
 const received = async (event: ReturnType<typeof receive>) => ({ status: 200 as const, body: (await event).reply })
 
 const recordedHeaders = (alreadyRecorded: boolean, differs = false): Record<string, string> => ({
@@ -75,9 +75,9 @@ const recordedHeaders = (alreadyRecorded: boolean, differs = false): Record<stri
 })
 
 /**
- * Returns the value of a field that has aliases. Blank text counts as not sent.
+ * Returns the value of a field with aliases. Blank text counts as not sent.
  *
- * @throws ApiError 400 `invalid_body` when two of them have different values.
+ * @throws ApiError 400 `invalid_body` if two of them have different values.
  */
 function oneText(
   texts: Record<string, string | null | undefined>,
@@ -95,7 +95,7 @@ function oneText(
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 const CSV_HEADERS = { 'Content-Type': 'text/csv; charset=utf-8' }
 
-/** The whole API: operation, use case, status. Aliases of the wire format are resolved here. */
+/** The whole API: operation, use case, status. Wire format aliases are resolved here. */
 export const handlers: Handlers<Contexts> = {
   listAffiliates: (ctx, { query }) => ok(affiliates.list(ctx, query)),
   createAffiliate: (ctx, { body }) => created(affiliates.create(ctx, body)),
@@ -233,7 +233,7 @@ export const handlers: Handlers<Contexts> = {
     const headers = {
       'Content-Type': 'text/javascript; charset=utf-8',
       'Cache-Control': 'public, max-age=3600',
-      // Pages of any origin may load it, also those that isolate themselves.
+      // Pages on any origin may load it, including cross-origin isolated ones.
       'Cross-Origin-Resource-Policy': 'cross-origin',
       ETag: tag,
     }

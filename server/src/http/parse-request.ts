@@ -8,8 +8,8 @@ import { isStorable } from '../database/database.ts'
 import { yieldToEventLoop } from '../database/event-loop.ts'
 
 /**
- * Converts query text to the types of the document: numeric text becomes a number, anything else is left to the validator.
- * Undocumented parameters are dropped, unless a request that writes misspells one, or would write despite `dryRun`.
+ * Converts query text to the document's types: numeric text becomes a number, anything else is left to the validator.
+ * Undocumented parameters are dropped. A write is rejected if it misspells one or would write despite `dryRun`.
  */
 function readQuery({ method, queryParameters: parameters }: Operation, search: URLSearchParams) {
   const query: Record<string, unknown> = {}
@@ -38,7 +38,7 @@ function readQuery({ method, queryParameters: parameters }: Operation, search: U
 
 const DRY_RUN = selectionOf({ properties: { dryRun: {} } })
 
-/** Ignored, the request would write. */
+/** If it were ignored, the request would write. */
 function rejectDryRun(name: string, kind: keyof typeof CODES): void {
   if (!documentedName(DRY_RUN, name)) return
   const elsewhere = { parameter: 'body', property: 'URL' }[kind]
@@ -88,23 +88,23 @@ export const MAX_NOTIFICATION_BYTES = 4 * MIB
 /** Larger bodies take several milliseconds to parse and to validate. */
 export const LARGE_BODY_BYTES = 64 * 1024
 
-/** What bounds the time of `JSON.parse`: see decision 3. */
+/** Limits that bound the time of `JSON.parse`. See decision 3. */
 interface JsonLimits {
   depth: number
-  /** Arrays, objects and everything in them. */
+  /** Counts arrays, objects, and everything in them. */
   values: number
 }
 
 /** 65,000 values fit an order of 1,000 lines with 60 properties each. */
 const BODY_LIMITS: JsonLimits = { depth: 32, values: 65_000 }
 const NOTIFICATION_LIMITS: JsonLimits = { depth: 64, values: 150_000 }
-/** A name that was not seen before takes a hundred times as long as one that was. */
+/** A new name takes a hundred times as long as a known one. */
 const MAX_NAMES = 5000
 
 export interface ParsedBody {
-  /** All of the JSON. */
+  /** The whole JSON. */
   all: unknown
-  /** The selected properties, and the first unknown property of each object that allows none. */
+  /** The selected properties, plus the first unknown property of each object that allows none. */
   value: unknown
   /** Paths of the first unknown properties of objects that allow them, like `lineItems[].color`. */
   ignored: string[]
@@ -131,8 +131,8 @@ export async function parseBody(bytes: Uint8Array, selection: Selection): Promis
 }
 
 /**
- * Parses a notification of a store, of which only the selected properties must be storable. Integers that a number cannot
- * represent become text.
+ * Parses a store's notification. Only the selected properties must be storable. Integers that a number cannot represent
+ * become text.
  *
  * @throws ApiError 400 `invalid_json` or `invalid_body`.
  */
@@ -151,7 +151,7 @@ export async function parseNotification(bytes: Uint8Array, selection: Selection)
 const TEXT_OR_LONG_INTEGER = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g
 const quoteUnsafe = (token: string) => (token[0] === '"' || Number.isSafeInteger(Number(token)) ? token : `"${token}"`)
 
-/** Decodes a text that `JSON.parse` reads in little time, or rejects it. */
+/** Decodes text that `JSON.parse` can read quickly, and rejects other text. */
 async function readText(bytes: Uint8Array, limits: JsonLimits): Promise<{ text: string; properties: number }> {
   const properties = checkLimits(bytes, limits)
   if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
@@ -170,12 +170,12 @@ const BACKSLASH = 0x5c
 const CLOSING_LIST = 0x5d
 const OPENING_OBJECT = 0x7b
 const CLOSING_OBJECT = 0x7d
-/** Random, so that nobody can choose names with equal hashes. */
+/** Random, so that nobody can choose names with colliding hashes. */
 const HASH_FACTOR = randomInt(2 ** 30) * 2 + 1
 
 /**
- * Counts levels, values and different names of a JSON text in one pass, whether it is valid or not. Returns the number of
- * properties.
+ * Counts a JSON text's levels, values, and distinct names in one pass, whether it is valid or not. Returns the number
+ * of properties.
  */
 function checkLimits(bytes: Uint8Array, limits: JsonLimits): number {
   const names = new Set<number>()
@@ -205,7 +205,10 @@ function checkLimits(bytes: Uint8Array, limits: JsonLimits): number {
   return properties
 }
 
-/** Of two properties with the same name, `JSON.parse` keeps one. Loops are seven times as fast as `reduce` here. */
+/**
+ * Counts properties after parsing: `JSON.parse` keeps only one of two with the same name. Loops are seven times as fast
+ * as `reduce` here.
+ */
 function countProperties(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0
   let count = 0
@@ -278,7 +281,8 @@ function rejectMisspelled(at: string, name: string, selection: Selection, kind: 
 
 const CODES = { property: 'unknown_property', parameter: 'invalid_parameter' } as const
 
-// In valid UTF-8 only escapes can encode characters that cannot be stored; finding them is cheaper than checking every value.
+// In valid UTF-8, only escapes can encode characters that cannot be stored. Finding them is cheaper than checking every
+// value.
 const UNSTORABLE = /\\u(0000|d[89a-f])/i
 
 function rejectUnstorable(value: unknown): void {
@@ -303,7 +307,10 @@ export function canonicalJson(value: unknown): string {
 
 let lastTurn: Promise<unknown> = Promise.resolve()
 
-/** Works on large bodies one at a time: after each yield to other requests, all of them would continue at once. */
+/**
+ * Processes large bodies one at a time. Otherwise, all of them would continue at once after each yield to other
+ * requests.
+ */
 export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const turn = lastTurn.then(work)
   lastTurn = turn.catch(() => {})

@@ -1,15 +1,15 @@
 /**
- * How many reads of one shop run at a time. PostgreSQL reads on eight connections, which all shops share; without this limit,
- * the lists of one shop occupy them all, and the orders of the others wait.
+ * How many of a shop's reads run at a time. All shops share PostgreSQL's eight read connections. Without this limit,
+ * one shop's lists could occupy them all, and other shops' orders would wait.
  */
 const MAX_TURNS = 6
 
-/** Limits the concurrent reads of each shop. Further ones wait in the order in which they arrived. */
+/** Limits each shop's concurrent reads. Others wait in order of arrival. */
 export class ReadTurns {
   readonly #running = new Map<string, number>()
   readonly #waiting = new Map<string, (() => void)[]>()
 
-  /** @param check called at the same time as `work` when it had to wait; its failure takes precedence */
+  /** @param check called at the same time as `work` if it had to wait; its failure takes precedence */
   async run<T>(shopId: string, work: () => Promise<T>, check: () => Promise<void>): Promise<T> {
     const running = this.#running.get(shopId) ?? 0
     const mustWait = running >= MAX_TURNS
@@ -30,7 +30,7 @@ export class ReadTurns {
     return new Promise((start) => this.#waiting.set(shopId, [...(this.#waiting.get(shopId) ?? []), start]))
   }
 
-  /** Hands the turn to the next read of the shop. */
+  /** Passes the turn to the shop's next read. */
   #finish(shopId: string): void {
     const next = this.#waiting.get(shopId)?.shift()
     if (next) return void next()

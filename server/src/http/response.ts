@@ -20,7 +20,7 @@ const STREAM_HEADERS = {
 const HTML_HEADERS = { 'Content-Type': 'text/html; charset=UTF-8' }
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
-/** Serializes a response. @param standard The headers of every response, which `headers` override. */
+/** Serializes a response. @param standard headers for every response, overridden by `headers` */
 export function toResponse({ status, body, headers }: ApiResponse, standard: Record<string, string>): Response {
   if (typeof body === 'string')
     return new Response(body, { status, headers: { ...standard, ...HTML_HEADERS, ...headers } })
@@ -30,7 +30,7 @@ export function toResponse({ status, body, headers }: ApiResponse, standard: Rec
   return new Response(JSON.stringify(body), { status, headers: { ...standard, ...JSON_HEADERS, ...headers } })
 }
 
-/** Rejects the other methods of a path with 405. `Allow` lists the given ones, and HEAD where GET is one. */
+/** Rejects a path's other methods with 405. `Allow` lists the given methods, plus HEAD if they include GET. */
 export const rejectMethod =
   (methods: string[]) =>
   (c: Context): never => {
@@ -52,7 +52,7 @@ export function errorResponse(server: Server, thrown: Error, request: RequestSta
   return { status, body: { error: message }, headers }
 }
 
-/** Converts a thrown error to the one the caller sees. Details for the operator go to the log. */
+/** Converts a thrown error to the one that the caller sees. Details for the operator go to the log. */
 export function toApiError({ deps }: Pick<Server, 'deps'>, thrown: Error, fields: LogFields): ApiError {
   const error = isStorageError(thrown) ? toUnavailable(thrown) : thrown
   if (!(error instanceof ApiError)) {
@@ -78,7 +78,7 @@ interface Sources {
   image?: string
   form?: string
   font?: string
-  /** What the script may request. */
+  /** Sources that the script may request. */
   connect?: string
 }
 
@@ -98,7 +98,8 @@ export function pageHeaders({ style, script = "'none'", image = "'none'", form =
     ].join('; '),
     ...NOSNIFF,
     'X-Frame-Options': 'DENY',
-    // `no-referrer` would make browsers send `Origin: null` with these forms; other sites receive no referrer either way.
+    // `no-referrer` would make browsers send `Origin: null` with these forms. Other sites receive no referrer either
+    // way.
     'Referrer-Policy': 'same-origin',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',
@@ -109,5 +110,5 @@ export function pageHeaders({ style, script = "'none'", image = "'none'", form =
 export const inlineStyleSource = (content: string): string =>
   `'sha256-${createHash('sha256').update(content).digest('base64')}'`
 
-/** Browsers do not guess another content type. */
+/** Prevents browsers from guessing another content type. */
 export const NOSNIFF = { 'X-Content-Type-Options': 'nosniff' }

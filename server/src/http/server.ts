@@ -9,7 +9,7 @@ import type { RateLimit, RateLimiter } from './rate-limit.ts'
 import type { BodyBudget, BodyReservation } from './read-body.ts'
 import type { ReadTurns } from './read-turns.ts'
 
-/** What all requests of one server process share. */
+/** State shared by all requests of one server process. */
 export interface Server {
   deps: Deps
   limiter: RateLimiter
@@ -21,32 +21,32 @@ export interface Server {
   recordKeyUse: (key: KeyWithShop['key']) => void
 }
 
-/** The caller's `X-Request-Id` when it is short and safe to log, else a new id. */
+/** The caller's `X-Request-Id` if it is short and safe to log, otherwise a new ID. */
 export function resolveRequestId(header: string | undefined, deps: Pick<Deps, 'newId'>): string {
   return header && /^[\w.:-]{1,128}$/.test(header) ? header : deps.newId('req')
 }
 
-/** The state of one request, from its first byte to its response. */
+/** One request's state, from its first byte to its response. */
 export interface RequestState {
   /** From `performance.now()`. */
   startedAt: number
   authorization: string | null
-  /** The client's address or network; requests without a valid key are rate-limited by it. */
+  /** The client's address or network. Requests without a valid key are rate-limited by it. */
   address: string
   requestId: string
-  /** From the header `traceparent`, to find the request in the traces and logs of the caller. */
+  /** From the `traceparent` header, to find the request in the caller's traces and logs. */
   traceId: string | undefined
-  /** The span of this request, or the caller's when traces are off. */
+  /** The request's span, or the caller's if traces are off. */
   traceparent: string | undefined
-  /** Ended with the response; undefined when traces are off. */
+  /** Ended with the response. Undefined if traces are off. */
   span: RequestSpan | undefined
-  /** The operation id, once the path is matched. */
+  /** The operation ID, once the path is matched. */
   operation?: string
   /** The caller, once its credential is found. */
   caller?: { shopId: string; keyId?: string; userId?: string }
   /** Sent in the `X-RateLimit-*` headers. */
   rateLimit?: RateLimit
-  /** The origin of a page of the shop, which may read the response. */
+  /** The origin of a shop's page that may read the response. */
   allowedOrigin?: string | undefined
   /** The memory reserved for the body. */
   bodyReservation?: BodyReservation
@@ -55,7 +55,7 @@ export interface RequestState {
 export type LogFields = Pick<RequestState, 'requestId'> &
   Partial<RequestState['caller'] & Pick<RequestState, 'traceId' | 'operation'>>
 
-/** The fields of each log line about a request. Contains no secrets and no personal data. */
+/** The fields of each request's log lines. Contains no secrets and no personal data. */
 export const logFields = ({ requestId, traceId, operation, caller }: RequestState): LogFields => ({
   requestId,
   traceId,
@@ -66,7 +66,7 @@ export const logFields = ({ requestId, traceId, operation, caller }: RequestStat
 /** The Hono variables of a request. */
 export type Env = { Variables: { request: RequestState } }
 
-/** The address of the socket or, behind `proxies` trusted proxies, the one that the outermost of them received from. */
+/** The socket's address or, behind `proxies` trusted proxies, the address that the outermost proxy received from. */
 export function clientAddress(c: Context, proxies: number): string {
   const env = c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined
   return resolveAddress(

@@ -49,7 +49,7 @@ export function addOperatorCommands(program: Command): void {
 const needsShop = (parent: Command, usage: string) =>
   ['owner', 'key'].includes(parent.name()) || usage.includes('<shopId>')
 
-/** In the wrong folder, a command must not create an empty database. */
+/** A command run in the wrong folder must not create an empty database. */
 function requireDatabase(databaseUrl: string): void {
   const file = databaseUrl.startsWith('file:') ? databaseUrl.slice('file:'.length) : undefined
   if (file !== undefined && !existsSync(file))
@@ -196,7 +196,7 @@ function addDataCommands(program: Command): void {
   addSeed(program)
 }
 
-/** The key may be lost, and the backup be needed all the same. @throws Error for another key than the backup's. */
+/** Restores without the key if it is lost. @throws Error for a key other than the backup's. */
 async function requireKeyOfBackup(backupUrl: string): Promise<void> {
   const keys = findEncryptionKeys()
   const source = encryptionKeySource(readDataLocation().dataDir)
@@ -232,7 +232,7 @@ async function requireAcceptance(lost: LostPayments, isAccepted: boolean | undef
   )
 }
 
-/** Carries lost payments over from the replaced database. Undefined when they are unknown. */
+/** Carries lost payments over from the replaced database. Undefined if they are unknown. */
 async function carryOver(lost: LostPayments | undefined, replaced: string | undefined) {
   if (!lost || replaced === undefined) return undefined
   const { carryPaymentsOver, describeCarried, describeLost, isNothingLost } = await import(
@@ -250,7 +250,7 @@ async function carryOver(lost: LostPayments | undefined, replaced: string | unde
 const PAYMENTS_UNKNOWN =
   'There is no readable database to compare with. If payments were sent since the backup, do not send them again.'
 
-/** Repeats the erasures that a replaced database contains and the restored one does not. Null when they are unknown. */
+/** Repeats erasures that the replaced database contains and the restored one does not. Null if they are unknown. */
 async function repeatErasuresOf(
   replaced: string | undefined,
   restoredUrl: string,
@@ -273,7 +273,7 @@ async function repeatErasuresOf(
 const REPEAT_FROM_LOG =
   'If persons were erased since the backup, repeat their erasures: `referral-server privacy repeat` with a log of `privacy log`.'
 
-/** Prints a line of progress. */
+/** Prints a progress line. */
 const toStandardError = (line: string) => void process.stderr.write(`${line}\n`)
 
 const KINDS: OldRows[] = ['responses', 'journey', 'deliveries', 'orders']
@@ -346,7 +346,7 @@ async function checkBackup(file: string) {
   })
 }
 
-/** The payments of the current database that a backup lacks. */
+/** Payments in the current database that a backup lacks. */
 async function lackedBy(backupUrl: string): Promise<string[]> {
   const { describeLost, findLostPayments } = await import('../domains/payments/lost-payments.ts')
   const { databaseUrl } = readDataLocation()

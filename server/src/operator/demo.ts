@@ -37,7 +37,7 @@ export async function prepareDemo(deps: Deps, url: string): Promise<string> {
   return banner(url, env, { file, signIn: await signInPath(deps, env) })
 }
 
-/** A single-use sign-in link, or the plain page on failure, which must not prevent startup. */
+/** A single-use sign-in link, or the plain page if creating one fails, which must not prevent startup. */
 async function signInPath(deps: Deps, { REFERRAL_OWNER_TOKEN = '' }: Record<string, string>): Promise<string> {
   let path = '/admin'
   await bestEffort(deps.log, 'demo_link_failed', async () => {

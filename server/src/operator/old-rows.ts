@@ -5,22 +5,22 @@ import { listShops } from '../domains/accounts/queries.ts'
 import { operatorContext } from '../domains/accounts/shops.ts'
 import { longestClickWindow } from '../domains/programs/queries.ts'
 
-/** What the command `retention` deletes. */
+/** The rows that the command `retention` deletes. */
 export type OldRows = 'responses' | 'journey' | 'deliveries' | 'orders'
 
 type Table = 'idempotencyKeys' | 'journey' | 'deliveries' | 'webhookEvents' | 'orders'
 
-/** Rows of a table that may go. */
+/** A table's rows that can be deleted. */
 interface Step {
   table: Table
-  /** With the shop, the primary key. */
+  /** The primary key, together with the shop. */
   key: string
   /** A condition on the rows, named `r`. */
   where: RawBuilder<unknown>
 }
 
 const DAY_MS = 86_400_000
-/** How old rows must be at least, in days: retries, refunds and explanations of recent requests need them. */
+/** The minimum age of rows, in days. Retries, refunds, and explanations of recent requests need newer ones. */
 const MIN_AGE_DAYS: Record<OldRows, number> = { responses: 30, journey: 1, deliveries: 1, orders: 30 }
 /** Rows deleted in one transaction. */
 const STEP_ROWS = 200
@@ -47,13 +47,13 @@ function stepsOf(kind: OldRows, before: string): Step[] {
       ]
     case 'orders':
       return [
-        // First, so that an order that is reported again can add its entry.
+        // First, so that an order reported again can add its entry.
         {
           table: 'journey',
           key: 'id',
           where: sql`r."orderId" is not null and r."commissionId" is null and r."occurredAt" < ${before}`,
         },
-        // Refunds, explanations and reopening compute from the facts of orders with a commission.
+        // Refunds, explanations, and reopening need the facts of orders with a commission.
         {
           table: 'orders',
           key: 'orderId',
@@ -65,13 +65,13 @@ function stepsOf(kind: OldRows, before: string): Step[] {
 
 export interface Selection {
   kind: OldRows
-  /** An instant; earlier rows are deleted. */
+  /** The cutoff. Earlier rows are deleted. */
   before: string
-  /** All shops by default. */
+  /** Defaults to all shops. */
   shop?: string | undefined
 }
 
-/** @throws Error with a message for the operator when rows of this age are still needed. */
+/** @throws Error with a message for the operator if rows of this age are still needed. */
 export async function checkAge(deps: Deps, { kind, before }: Selection): Promise<void> {
   const window = kind === 'journey' ? await longestClickWindow(deps.db.read) : 0
   const days = Math.max(MIN_AGE_DAYS[kind], window)
@@ -93,7 +93,7 @@ export const countOldRows = (deps: Deps, selection: Selection): Promise<Counts> 
     return Number(rows[0]?.rows ?? 0)
   })
 
-/** Deletes old rows in small transactions, also while servers run, and returns how many of each table. */
+/** Deletes old rows in small transactions, even while servers run, and returns how many per table. */
 export const deleteOldRows = (deps: Deps, selection: Selection): Promise<Counts> => {
   const pace = createPace()
   return forEachStep(deps, selection, async (shopId, { table, key, where }) => {
@@ -105,7 +105,7 @@ export const deleteOldRows = (deps: Deps, selection: Selection): Promise<Counts>
         order by r."shopId", ${column} limit ${sql.lit(STEP_ROWS)}`.execute(deps.db.read)
       if (rows.length === 0) return deleted
       const ids = rows.map(({ id }) => id)
-      // The condition again: a row that has changed since it was read stays.
+      // Checked again, so that a row that changed since it was read stays.
       const statement = sql`delete from ${sql.table(table)} as r
         where r."shopId" = ${shopId} and ${column} in (${sql.join(ids)}) and ${where}`
       const { numAffectedRows } = await deps.db.transact((trx) => statement.execute(trx), shopId)
@@ -127,7 +127,7 @@ async function forEachStep(
   return counts
 }
 
-/** Lets running servers write in between. */
+/** Pauses to let running servers write. */
 function createPace(): () => Promise<void> {
   let since = performance.now()
   return async () => {

@@ -26,10 +26,9 @@ export function startRetention(deps: Deps): void {
 }
 
 /**
- * Deletes expired `Idempotency-Key` responses, finished deliveries, and journey entries and refunds of unknown orders past
- * the configured retention.
- * Keeps pending deliveries and clicks that may still count for an order. Transactions are small, and a failed step does
- * not prevent the others.
+ * Deletes expired `Idempotency-Key` responses, finished deliveries, and journey entries and refunds of unknown orders
+ * past the configured retention. Keeps pending deliveries and clicks that may still count for an order. Transactions
+ * are small, and a failed step does not stop the others.
  */
 export async function purgeExpired(deps: Deps): Promise<void> {
   const now = nowIso(deps)
@@ -46,7 +45,7 @@ export async function purgeExpired(deps: Deps): Promise<void> {
   for (const step of steps) await bestEffort(deps.log, 'retention_failed', step)
 }
 
-/** The deletion of a test shop continues here if its request was interrupted. */
+/** A test shop's deletion continues here if its request was interrupted. */
 const isBeingDeleted = ({ isTest, deletionStartedAt }: ShopRow) => isTest === 1 && deletionStartedAt !== null
 
 /** Runs work for every shop until the server stops. */

@@ -31,7 +31,7 @@ export type AddCommand = <Options>(
   work: CommandWork<Options>,
 ) => Command
 
-/** Commands for shops, their users and their keys. The operator API has the same use cases. */
+/** Commands for shops, their users, and their keys. The operator API has the same use cases. */
 export function addTenantCommands(program: Command, add: AddCommand): void {
   addShopCommands(program.command('shop').description('create, list, update, suspend, export and delete shops'), add)
   addOwnerCommands(program.command('owner').description('manage the users of a shop'), add)
@@ -54,7 +54,7 @@ function addShopCommands(shop: Command, add: AddCommand): void {
     'create',
     'create a shop with an owner',
     async (deps, print, options) => {
-      if (!isCurrency(options.currency)) throw new Error('--currency must be a currency of ISO 4217, like USD.')
+      if (!isCurrency(options.currency)) throw new Error('--currency must be an ISO 4217 currency, like USD.')
       if (!options.name.trim()) throw new Error('--name must not be blank.')
       const { shop, owner } = await shops.create(deps, options)
       print({ shopId: shop.id, ownerToken: owner.token }, `Shop ${shop.id}. Owner token, shown once: ${owner.token}`)
@@ -155,7 +155,7 @@ async function writeLines(
   await once(stream, 'finish')
 }
 
-/** Writes the export of a shop to a new file. */
+/** Writes a shop's export to a new file. */
 async function exportTo(deps: Deps, shopId: string, file: string): Promise<{ rows: number; sha256: string }> {
   const ctx = await shops.operatorContext(deps, shopId)
   const hash = createHash('sha256')
@@ -304,7 +304,7 @@ function addAuditCommands(audit: Command, add: AddCommand): void {
 /**
  * With another key, encrypted values would look lost, and an erasure could not be repeated after a restore.
  *
- * @throws Error when the shell has another key than the server.
+ * @throws Error if the shell has a different key than the server.
  */
 export async function requireServerKey({ db, vault, config: { dataDir } }: Deps): Promise<void> {
   if (await isEncryptionKeyValid(db.read, vault)) return
@@ -398,7 +398,7 @@ function parseKnown(text: string): { seq: number; hash: string } {
 
 const planOption = () => new Option('--plan <plan>').choices(shops.PLANS)
 
-/** A number, or null for the given word. */
+/** Parses a number, or the given word as null. */
 const parseLimit =
   (word: string) =>
   (text: string): number | null => {

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 
-/** The settings of a server in a test. */
+/** A test server's settings. */
 export const testConfig = (dataDir: string, overrides: Partial<Config> = {}): Config => ({
   host: '127.0.0.1',
   port: 0,

@@ -20,7 +20,7 @@ export interface FaultOptions {
   /** Number of requests. Default 1. */
   times?: number
   method?: string
-  /** Without the query, as `/api/v1/events`. */
+  /** The path without the query, such as `/api/v1/events`. */
   path?: string
 }
 

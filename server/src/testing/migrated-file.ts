@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../database/open.ts'
 
-/** Where databases of tests lie: in memory, where the system has a file system for it. */
+/** Where test databases are stored: in memory, if the system has a file system for it. */
 export const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 let migrated: Promise<Buffer> | undefined

@@ -34,7 +34,7 @@ export interface TestServer {
   /** The owner's credential for `/admin/v1`. */
   ownerToken: string
   shopId: string
-  /** What the scenario created. */
+  /** The scenario's data. */
   seeds: Seeds
   /** Pass it to the client as `fetch`. */
   fetch: (input: Request | string | URL, init?: RequestInit) => Promise<Response>
@@ -56,7 +56,7 @@ export const testServer = async (options: TestServerOptions = {}): Promise<TestS
   writeFileSync(file, await migratedFile(), { mode: 0o600 })
   const db = await openDatabase(`file:${file}`)
   let ms = new Date(options.now ?? '2026-11-02T12:00:00.000Z').getTime()
-  // Skips DNS: every receiver has a public address.
+  // Skips DNS, as if every receiver had a public address.
   const resolve: Resolve = async () => ['9.9.9.9']
   const deps: Deps & { resolve: Resolve } = { ...createDeps(testConfig(dataDir), db), now: () => ms, resolve }
   const app = createApp(deps, { limiter: limiterOf(() => ms, options.requestsPerMinute) })
@@ -91,7 +91,7 @@ export const testServer = async (options: TestServerOptions = {}): Promise<TestS
   }
 }
 
-/** Counts in windows of the test clock, so that advancing it starts a new one. */
+/** Counts in windows of the test clock, so that advancing it starts a new window. */
 const limiterOf = (now: () => number, limit = Number.MAX_SAFE_INTEGER): RateLimiter => {
   const used = new Map<string, number>()
   const look = (subject: string, more: number) => {
@@ -122,7 +122,7 @@ const poster =
     return reply.data ?? { id: '' }
   }
 
-/** A webhook delivery, as the receiver gets it. */
+/** A webhook delivery as received. */
 export interface CapturedDelivery {
   url: string
   headers: Record<string, string>
@@ -160,7 +160,7 @@ interface Made {
   id: string
 }
 
-/** What a scenario created. */
+/** A scenario's data. */
 export interface Seeds {
   programId?: string
   affiliateId?: string
@@ -174,9 +174,9 @@ export interface Seeds {
 
 /** The initial data. Each scenario includes the ones before it. */
 export type Scenario =
-  /** A shop of the Professional plan, and a key with every scope. */
+  /** A shop on the Professional plan, and a key with every scope. */
   | 'empty'
-  /** A published program of 16% that auto-approves orders, and an approved affiliate with the code NISA16. */
+  /** A published program that pays 16% and auto-approves orders, and an approved affiliate with the code NISA16. */
   | 'affiliate'
   /** Three orders of 100.00 with the code in October 2026, all approved and not paid out yet. */
   | 'orders'
@@ -206,7 +206,7 @@ const makeOrders = async (post: Post, seeds: Seeds): Promise<void> => {
   }
 }
 
-/** Creates the data of a scenario in an empty shop. */
+/** Creates a scenario's data in an empty shop. */
 const makeScenario = async (scenario: Scenario, post: Post): Promise<Seeds> => {
   const seeds: Seeds = { orders: [] }
   if (scenario !== 'empty') await makeAffiliate(post, seeds)

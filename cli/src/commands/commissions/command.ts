@@ -85,7 +85,7 @@ const ACTIONS = {
   reopen: 're-evaluate rejected commissions with the current rules',
 } as const
 
-// No action applies to the other statuses.
+// No action applies to other statuses.
 const STATUSES: (typeof enums.CommissionStatus)[number][] = [
   'PENDING',
   'APPROVED',

@@ -8,7 +8,7 @@ import type { Run } from '../../run.ts'
 
 type Action = components['schemas']['ModerationAction']
 type Filter = NonNullable<components['schemas']['ModerationRequest']['filter']>
-/** Commissions by id, or all that match a filter. */
+/** Commissions by ID, or all that match a filter. */
 type ModerationInput = { action: Action } & ({ ids: string[] } | { filter: Filter })
 type Status = components['schemas']['CommissionStatus']
 type Result = components['schemas']['ModerationResult']
@@ -21,7 +21,7 @@ export interface ModerateOptions extends PeriodOptions {
   yes?: boolean
 }
 
-// The status after an action, so that repeating the action is not an error.
+// The status after an action, so that repeating it is not an error.
 const RESULTING_STATUS: Record<Action, Status> = {
   approve: 'APPROVED',
   reject: 'REJECTED',
@@ -33,7 +33,7 @@ const IRREVERSIBLE: Action[] = ['cancel', 'reverse']
 
 const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
-/** Applies an action to commissions by id, or to all that match the filters. */
+/** Applies an action to commissions by ID, or to all that match the filters. */
 export async function moderate(
   run: Run,
   { action, ids }: { action: Action; ids: string[] },
@@ -78,7 +78,7 @@ async function moderateOne(run: Run, action: Action, id: string): Promise<undefi
   const result = await (await run.ownerClient()).POST(`/admin/v1/commissions/{id}/${action}`, {
     params: { path: { id } },
   })
-  // Only the message of the error contains the status of the commission.
+  // Only the message of the error contains the commission's status.
   const isAlreadyDone = result.error?.error.includes(` is ${RESULTING_STATUS[action]} and `)
   if (isAlreadyDone) {
     run.reporter.info(`${id} is already ${RESULTING_STATUS[action]}; nothing was changed.`)
@@ -90,7 +90,7 @@ async function moderateMany(run: Run, request: ModerationInput): Promise<ExitCod
   return report(run, await requestModeration(run, { ...request, dryRun: false }))
 }
 
-/** Counts the matches, asks for confirmation, then repeats until none is left. */
+/** Counts the matches, asks for confirmation, and repeats until none are left. */
 async function moderateMatching(
   run: Run,
   request: ModerationInput,

@@ -15,7 +15,7 @@ export interface RefundOptions {
   yes?: boolean
 }
 
-/** Refunds a commission. Repeating a refund id changes nothing. */
+/** Refunds a commission. Repeating a refund ID changes nothing. */
 export async function refund(run: Run, id: string, options: RefundOptions): Promise<undefined> {
   const { refundId: externalRefundId, amountCents, reason, item = [] } = options
   if (amountCents !== undefined && item.length) throw usageError('Pass --amount-cents or --item, not both.')
@@ -40,7 +40,7 @@ export async function refund(run: Run, id: string, options: RefundOptions): Prom
   run.printRecord(reply)
 }
 
-/** The service ignores a repeated refund id, even with another amount, which must not look like success. */
+/** The service ignores a repeated refund ID, even with another amount, which must not look like success. */
 function rejectDifferentRefund(request: RefundCreate, { refund, data }: RefundReply): void {
   if ((request.amountCents ?? null) === refund.amountCents && itemsKey(request) === itemsKey(refund)) return
   const amount = formatMoney(refund.goodsCents, data.currency)
@@ -59,7 +59,9 @@ const itemsKey = ({ lineItems }: { lineItems?: RefundItem[] | null }): string =>
     .sort()
     .join()
 
-/** Whether the refund is older than the request. `Date` has a resolution of one second, so younger ones are not detected. */
+/**
+ * Whether the refund is older than the request. `Date` has a resolution of one second, so newer ones are not detected.
+ */
 function wasRecordedBefore({ refund }: RefundReply, { headers }: Response, durationMs: number): boolean {
   const respondedAt = Date.parse(headers.get('Date') ?? '')
   return Date.parse(refund.createdAt) < respondedAt - durationMs

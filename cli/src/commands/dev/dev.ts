@@ -43,7 +43,7 @@ export async function dev(run: Run, options: DevOptions): Promise<undefined> {
   }
 }
 
-/** Forwards the original bytes, signature, and trace of a delivery. */
+/** Forwards a delivery's original bytes, signature, and trace. */
 function forward(url: string, { headers, body }: RawRequest): ReturnType<typeof postDelivery> {
   const forwarded = Object.entries(headers).filter(([name]) =>
     /^(content-type$|traceparent$|x-service-|webhook-)/.test(name),

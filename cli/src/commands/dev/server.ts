@@ -17,7 +17,7 @@ export interface DevServer {
   stop: () => Promise<void>
 }
 
-/** An in-memory file system where there is one. */
+/** An in-memory file system, if there is one. */
 const DATA_ROOT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 export async function startServer(options: {

@@ -160,7 +160,7 @@ async function probeUrl(url: string): Promise<string | undefined> {
 
 const BATCHES_TO_CHECK = 5
 
-/** Compares the totals of the latest batches with the sums of their commissions. */
+/** Compares the latest batches' totals with their commissions. */
 export async function checkBatches(client: ReferralClient): Promise<Check[]> {
   const { data, error } = await client.payouts.list({ limit: BATCHES_TO_CHECK }).safe()
   if (error) return [skipped('payouts', error.message)]
@@ -203,7 +203,7 @@ async function compareTotals(
 
 const CURRENCY_DAYS = 30
 
-/** Checks for recent orders in another currency than that of the shop. */
+/** Checks for recent orders in a currency other than the shop's. */
 export async function checkCurrency(client: ReferralClient, now: number): Promise<Check> {
   const from = new Date(now - CURRENCY_DAYS * 86_400_000).toISOString()
   const { data, error } = await client.analytics.get({ from }).safe()
@@ -217,7 +217,7 @@ export async function checkCurrency(client: ReferralClient, now: number): Promis
   }
 }
 
-/** Checks for approved commissions from before a period, which a monthly payout run has missed. */
+/** Checks for approved commissions from before a period that a monthly payout run missed. */
 export async function checkUnpaid(
   client: ReferralClient,
   { from: periodStart, to: periodEnd }: Period,

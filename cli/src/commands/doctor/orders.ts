@@ -16,12 +16,12 @@ const STATES = ['neverReported', 'nobody', 'canceled', 'credited'] as const
 interface ComparedOrder {
   id: string
   state: (typeof STATES)[number]
-  /** The stored id; null for an order that was never reported. */
+  /** The stored ID. Null for an order that was never reported. */
   orderId: string | null
   reason: string | null
 }
 
-/** Compares the order ids of a file with the reported orders. */
+/** Compares a file's order IDs with the reported orders. */
 export async function compareOrders(run: Run, file: string): Promise<ExitCode | undefined> {
   const ids = readIds(file)
   const client = (await run.client()).withOptions({ retryRateLimited: true })
@@ -48,7 +48,7 @@ export async function compareOrders(run: Run, file: string): Promise<ExitCode | 
   return isComplete ? undefined : exitCode.partial
 }
 
-/** The ids of a CSV file with a column of them, or of a file with one id a line. */
+/** The IDs from a CSV file's ID column, or from a file with one ID per line. */
 function readIds(file: string): string[] {
   const { header, rows } = readCsv(file)
   const column = findColumn(header, COLUMNS)
@@ -74,14 +74,14 @@ async function findEach(client: ReferralClient, ids: string[], progress: Progres
   return found
 }
 
-/** Reads all orders, which takes fewer requests than one for each id. */
+/** Reads all orders, which takes fewer requests than one for each ID. */
 async function findInList(client: ReferralClient, ids: string[], progress: Progress): Promise<Map<string, Order>> {
   const found = new Map<string, { order: Order; rank: number }>()
   const keys = new Set(ids.map(keyOf))
   let read = 0
   for await (const order of client.orders.list({ limit: PAGE_SIZE })) {
     const { orderId, externalOrderId, orderName, commissionId } = order
-    // As a lookup of one id: the stored id counts first, then the reported one, then the name.
+    // Same precedence as a lookup by ID: the stored ID, then the reported ID, then the name.
     for (const [at, text] of [orderId, externalOrderId, orderName ?? ''].entries()) {
       const key = keyOf(text)
       const rank = at * 2 + (commissionId === null ? 1 : 0)

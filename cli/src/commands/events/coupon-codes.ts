@@ -3,7 +3,7 @@ import type { RateLimited } from '../../rate-limiter.ts'
 
 /**
  * Splits a cell with several coupon codes: `SUMMER, NISA16`, or `code:nisa16|amount:10.00` in WooCommerce. Text with
- * whitespace is the name of an automatic discount, not a code.
+ * whitespace is an automatic discount's name, not a code.
  */
 export function splitCodes(text: string): string[] {
   const named = [...text.matchAll(/\bcode:([^|;,]+)/gi)].map(([, code = '']) => code)

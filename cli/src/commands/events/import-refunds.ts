@@ -17,13 +17,13 @@ import { REFUND_WARNINGS } from './report.ts'
 import { addCents } from './send-orders.ts'
 
 export interface ImportRefundsOptions extends MoneyOptions, RowImportOptions {
-  /** Of rows without a currency. Defaults to USD, as for orders. */
+  /** The currency for rows without one. Defaults to USD, as for orders. */
   currency?: string
-  /** Whether to import pending and failed refunds too. */
+  /** Whether to import pending and failed refunds as well. */
   anyStatus?: boolean
 }
 
-/** The usual column names of each field. Refund ids are read before order ids, because both may be `id`. */
+/** Each field's usual column names. Refund IDs are read before order IDs, because both may be `id`. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   externalRefundId: ['refundId', 'refundNumber', 'refund', 'id'],
   externalOrderId: ['orderId', 'order', 'orderNumber', 'orderNo', 'order_id (metadata)', 'orderId (metadata)'],
@@ -81,7 +81,7 @@ export async function importRefunds(
       forecast ? previewRefund(refund, { forecast, earlier }, connection) : sendRefund(run, refund, counts, connection),
     summarize: () => `${counted(counts.recorded + counts.kept, 'refund')} sent.`,
     sample: (items) => items.slice(0, options.forecast),
-    // The forecast of a refund depends on those before it.
+    // A refund's forecast depends on the refunds before it.
     parallel: forecast ? 1 : options.parallel,
     yes: options.yes,
   })
@@ -94,7 +94,7 @@ export async function importRefunds(
   return reportImport(run, csv, { file, failed, counts, forecast, nothingNew })
 }
 
-/** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
+/** Parses all of a file's rows. @throws {CliError} usage when the file is ambiguous. */
 function planRefunds({ header, rows }: Csv, options: ImportRefundsOptions): RefundPlan {
   const mapping = mapColumns(header, FIELDS, options.map)
   for (const field of ['externalOrderId', 'externalRefundId', 'amountCents'])
@@ -131,7 +131,7 @@ function planRefunds({ header, rows }: Csv, options: ImportRefundsOptions): Refu
   return { refunds: rejectConflictingRows(refunds, failed), failed, mapping, money, currency }
 }
 
-/** Exports show refunds with or without a minus. */
+/** Exports show refunds with or without a minus sign. */
 const withoutMinus = (text: string) => text.trim().replace(/^[-−]\s*/, '')
 
 /** Returns the refund of a row, or its problem. */
@@ -168,7 +168,7 @@ function parseRefund(
   return { externalOrderId, externalRefundId, amountCents, currency, ...optional }
 }
 
-/** Rejects rows of the same refund with different content: only one of them would count. */
+/** Rejects rows for the same refund with different content, because only one of them would count. */
 function rejectConflictingRows(refunds: PendingRefund[], failed: FailedRow[]): PendingRefund[] {
   const keyOf = ({ refund }: PendingRefund) => JSON.stringify([refund.externalOrderId, refund.externalRefundId])
   const groups = Map.groupBy(refunds, keyOf)
@@ -205,20 +205,20 @@ async function sendRefund(
   }
 }
 
-/** What the service would change for a sample of the refunds. */
+/** What a sample of the refunds would change. */
 interface Forecast {
-  /** The size of the sample. */
+  /** The sample's size. */
   refunds: number
-  /** How many of them have a commission. */
+  /** How many refunds affect a commission. */
   applied: number
-  /** The change of these commissions, in cents by currency. */
+  /** The change to these commissions, in cents by currency. */
   commissionCents: Record<string, number>
 }
 
-/** The amounts of earlier refunds in the file, and the change that they make, by order. */
+/** The amounts of earlier refunds in the file, and the change they make, by order. */
 type EarlierRefunds = Map<string, { amountCents: number; commissionCents: number }>
 
-/** Evaluates a refund together with the earlier ones of its order: what they change depends on their total alone. */
+/** Evaluates a refund together with the order's earlier ones, because the change depends only on their total. */
 async function previewRefund(
   { refund }: PendingRefund,
   { forecast, earlier }: { forecast: Forecast; earlier: EarlierRefunds },
@@ -243,7 +243,7 @@ async function previewRefund(
   }
 }
 
-/** A refund id counts once. */
+/** A refund ID counts once. */
 function conflictOf(
   { externalRefundId, amountCents, currency }: PendingRefund['refund'],
   { changed, refund }: Pick<ReportedRefund, 'changed' | 'refund'>,

@@ -15,8 +15,8 @@ export interface MoneyOptions {
 const stripCurrencySign = (text: string) => text.trim().replace(/^[$€£¥]\s?|\s?[$€£¥]$/g, '')
 
 /**
- * Detects the format of a column from its name, the options and its values. It never guesses: `100` may be units or
- * cents, and `1,234` may have a thousands separator or decimals.
+ * Detects a column's format from its name, the options, and its values. It never guesses: `100` may be units or cents,
+ * and `1,234` may have a thousands separator or decimals.
  *
  * @throws {CliError} usage when the format is ambiguous
  */
@@ -27,7 +27,7 @@ export function detectMoneyColumn(
 ): MoneyColumn {
   const filled = values
     .map(({ text, currency }) => ({ text: stripCurrencySign(text), currency }))
-    // Nothing is nothing in units and in cents.
+    // Zero is the same in units and in cents.
     .filter(({ text }) => text !== '' && text !== '0')
   if (/cents$/i.test(name) || money === 'cents') return { unit: 'cents', decimal: '.' }
   const separators = new Set(
@@ -48,10 +48,10 @@ export function detectMoneyColumn(
       )
 }
 
-// The dollar sign is shared by many currencies.
+// Many currencies share the dollar sign.
 const CURRENCIES_BY_SIGN: Record<string, readonly string[]> = { '€': ['EUR'], '£': ['GBP'], '¥': ['JPY', 'CNY'] }
 
-/** Whether the text has the sign of a currency other than that of the row. */
+/** Whether the text has the sign of a currency other than the row's. */
 function hasOtherCurrencySign(text: string, currency: string): boolean {
   const sign = /[$€£¥]/.exec(text)?.[0]
   if (!sign) return false

@@ -9,16 +9,16 @@ export interface OrderExportFormat {
   signatures: readonly (readonly string[])[]
   /** Column names that replace the usual ones of a field. An empty list means that the export has no such column. */
   columns: Readonly<Record<string, readonly string[]>>
-  /** The columns with the payment status, and the values for paid orders. */
+  /** The payment status columns, and their values for paid orders. */
   statusColumns: readonly string[]
   paid: readonly string[]
-  /** The values for unpaid, canceled and refunded orders. Unknown values are rejected too. */
+  /** The values for unpaid, canceled, and refunded orders. Unknown values are rejected as well. */
   unpaid: readonly string[]
   /** The values for payments that failed for good. Their rows are skipped. */
   neverPaid?: readonly string[]
-  /** The time zone of times without an offset, if the format defines it. */
+  /** The time zone for times without an offset, if the format defines one. */
   timezone?: string
-  /** Further reasons to reject a row. */
+  /** Additional reasons to reject a row. */
   check?: (header: readonly string[]) => RowCheck
 }
 
@@ -57,7 +57,7 @@ export const orderExportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'st
     columns: {
       externalOrderId: ['Id', 'Name'],
       orderName: ['Name'],
-      // Subtotal is after the discount.
+      // The subtotal is after the discount.
       amountCents: ['Subtotal'],
       discountCents: [],
       occurredAt: ['Paid at', 'Created at'],
@@ -185,13 +185,13 @@ export const orderExportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'st
 
 export type OrderExportFormatName = keyof typeof orderExportFormats
 
-/** Returns the format with a set of identifying columns that are all in the header, or `csv`. */
+/** Returns the format whose identifying columns are all in the header, or `csv`. */
 export const detectOrderExportFormat = (header: readonly string[]): OrderExportFormatName =>
   (Object.keys(orderExportFormats) as OrderExportFormatName[]).find((name) =>
     orderExportFormats[name].signatures.some((columns) => columns.every((column) => header.includes(column))),
   ) ?? 'csv'
 
-/** The column names of each field in this format. */
+/** Each field's column names in this format. */
 export const columnNamesOf = (
   { columns }: OrderExportFormat,
   { withRefunds = false } = {},
@@ -214,8 +214,8 @@ export const isNoRefund = (text: string): boolean =>
   !/[1-9]/.test(text) && (/0/.test(text) || /^(?:false|no|none|null|n\/a|[^\p{L}]*)$/iu.test(text))
 
 /**
- * Detects orders that are refunded in full or in part. Besides the known columns, it reads every column with `refund` in
- * its name that is not mapped, since crediting a refunded order in full is worse than rejecting a paid one.
+ * Detects orders that are refunded in full or in part. Besides the known columns, it reads every unmapped column with
+ * `refund` in its name, because crediting a refunded order in full is worse than rejecting a paid one.
  */
 export function refundCheck(format: OrderExportFormat, header: readonly string[], mapping: ColumnMapping): RowCheck {
   const known = [
@@ -247,7 +247,7 @@ export function refundCheck(format: OrderExportFormat, header: readonly string[]
 }
 
 /**
- * Detects refunded orders whose refunded amount is unknown. A refund of everything needs no amount.
+ * Detects refunded orders whose refunded amount is unknown. A full refund needs no amount.
  *
  * @param amountColumn the column with refunded amounts, if there is one.
  */
@@ -276,7 +276,7 @@ export function refundAmountCheck(
 /** Whether a status says that everything was refunded. */
 const isRefunded = (status: string): boolean => normalizeStatus(status) === 'refunded'
 
-/** Finds what happened to an order after its payment, as far as its status and dates show. */
+/** Finds what happened to an order after its payment, as far as its status and dates show it. */
 export function laterStatus(format: OrderExportFormat, header: readonly string[]) {
   const canceledAt = findColumn(header, CANCELED_AT)
   const status = findColumn(header, format.statusColumns)
@@ -289,7 +289,7 @@ export function laterStatus(format: OrderExportFormat, header: readonly string[]
 
 const CANCELED_AT = ['canceledAt', 'cancelledAt', 'canceled date (UTC)']
 
-/** Finds payments that failed for good, which are no orders. */
+/** Finds payments that failed permanently, which are not orders. */
 export function failedPayments(format: OrderExportFormat, header: readonly string[]): (row: CsvRow) => boolean {
   const status = findColumn(header, format.statusColumns)
   return (row) => format.neverPaid?.includes(normalizeStatus(cellOf(row, status))) ?? false

@@ -1,7 +1,7 @@
 import type { ColumnMapping } from '../../csv/columns.ts'
 import type { MoneyColumn } from './money-columns.ts'
 
-/** The usual column names of each field. `total` is excluded because it usually includes shipping and tax. */
+/** Each field's usual column names. `total` is excluded because it usually includes shipping and tax. */
 export const ORDER_FIELDS: Readonly<Record<string, readonly string[]>> = {
   externalOrderId: ['orderId', 'order', 'orderNumber', 'orderNo', 'id'],
   amountCents: ['amount', 'subtotal', 'goods'],
@@ -25,7 +25,7 @@ export const ORDER_FIELDS: Readonly<Record<string, readonly string[]>> = {
   'shipping.postalCode': ['postalCode', 'shippingPostalCode', 'postcodeShipping', 'zip'],
 }
 
-/** Columns with the amount that was refunded of an order, read with --refunds. */
+/** Columns with an order's refunded amount, read with --refunds. */
 export const REFUND_FIELDS = {
   refundedCents: [
     'refundedAmount',
@@ -49,19 +49,19 @@ export const EVIDENCE_FIELDS = [
   'customerId',
 ]
 
-/** How to parse the rows of a file. */
+/** How to parse a file's rows. */
 export interface ParseSettings {
   mapping: ColumnMapping
   money: Record<string, MoneyColumn>
   /** The columns that date an order whose `occurredAt` column is empty, in this order. */
   fallbackDates: readonly string[]
-  /** For rows without a currency. */
+  /** The currency for rows without one. */
   currency: string
-  /** For times without an offset. */
+  /** The time zone for times without an offset. */
   timezone?: string | undefined
   dateFormat?: DateFormat | undefined
   prices?: PriceBasis
-  /** Without it, refunded and canceled orders are rejected. */
+  /** Whether to report refunds and cancellations. Otherwise, refunded and canceled orders are rejected. */
   refunds?: RefundBasis | undefined
   /** The total of the order, with shipping and tax. */
   totalColumn?: string | undefined
@@ -76,7 +76,7 @@ export function currencyOf(
 
 export type PriceBasis = 'with-tax' | 'without-tax'
 
-/** What a refunded amount is a part of: the goods after discount, or the total of the order. */
+/** What a refunded amount is part of: the goods after discount, or the order's total. */
 export type RefundBasis = 'goods' | 'total'
 
 /** The order of day and month in dates that end with the year. */

@@ -9,18 +9,18 @@ import { isNoRefund } from './order-export-formats.ts'
 import { currencyOf, type DateFormat, MONEY_FIELDS, type ParseSettings } from './order-fields.ts'
 import { excludeTax } from './totals.ts'
 
-/** An order of a file. */
+/** An order in a file. */
 export interface ParsedOrder {
   order: ConversionInput
-  /** All coupons of the row. When there are several, one is chosen before the order is sent. */
+  /** All of the row's coupons. If there are several, one is chosen before the order is sent. */
   codes: string[]
-  /** Refunded goods, in all. */
+  /** The total of refunded goods. */
   refundedCents?: number
-  /** Only the cancellation is reported. */
+  /** Whether only the cancellation is reported. */
   isCanceled?: boolean
 }
 
-/** Identifies an order of a file, with its refund. */
+/** Identifies an order in a file, with its refund. */
 export const orderHash = ({ order, refundedCents, isCanceled }: ParsedOrder): string =>
   contentHash(refundedCents || isCanceled ? { order, refundedCents, isCanceled } : order)
 
@@ -50,7 +50,7 @@ export function parseOrder(row: CsvRow, settings: ParseSettings, isRefunded = fa
     else order[field] = field === 'occurredAt' ? toInstant(text, settings) : text
   }
   if (Object.keys(shipping).length) order.shipping = shipping
-  // All coupons: which of them belong to affiliates is only known when the order is sent.
+  // Keeps all coupons, because only sending shows which of them belong to affiliates.
   if (codes.length > 0) order.couponCode = codes.join(', ')
   if (order.occurredAt === undefined && settings.mapping.occurredAt) {
     const date = settings.fallbackDates.map((column) => row.cells[column]?.trim() ?? '').find((text) => text !== '')
@@ -70,7 +70,7 @@ export function parseOrder(row: CsvRow, settings: ParseSettings, isRefunded = fa
   }
 }
 
-/** A canceled order needs no amount and no date: only its cancellation is reported. */
+/** A canceled order needs no amount or date, because only its cancellation is reported. */
 export function parseCanceled(row: CsvRow, { mapping }: ParseSettings): ParsedRow {
   const externalOrderId = row.cells[mapping.externalOrderId ?? '']?.trim()
   if (!externalOrderId) return { row, problem: 'no order id' }
@@ -84,14 +84,14 @@ interface Amounts {
   taxCents?: number
 }
 
-/** A refunded part of an amount. */
+/** A refunded share of an amount. */
 interface Part {
   cents: number
   of: number
 }
 
 /**
- * Reads what was refunded of an order, as a part of its goods or of its total, as in the file.
+ * Reads an order's refund as a share of its goods or its total, as in the file.
  *
  * @returns undefined without a refund, or the problem
  */
@@ -106,7 +106,7 @@ function parseRefunded(
   const text = row.cells[column]?.trim() ?? ''
   if (isNoRefund(text)) return isRefunded ? { cents: 1, of: 1 } : undefined
   const currency = currencyOf(row.cells, settings)
-  // Exports show refunds with or without a minus.
+  // Exports show refunds with or without a minus sign.
   const cents = toCents(text.replace(/^[-−]\s*/, ''), money.refundedCents ?? { unit: 'units', decimal: '.' }, currency)
   if (typeof cents !== 'number') return cents.problem
   const goods = Math.max(0, amountCents - discountCents)
@@ -123,11 +123,11 @@ function parseRefunded(
     : `${text} was refunded, but the total of the order is less`
 }
 
-/** The same part of another amount, rounded half up. */
+/** The same share of another amount, rounded half up. */
 const shareOf = (amount: number, { cents, of }: Part): number =>
   of === 0 ? 0 : Number((2n * BigInt(amount) * BigInt(cents) + BigInt(of)) / (2n * BigInt(of)))
 
-/** Without a date, the service would date the order now. */
+/** Requires a date, because the service would otherwise use the current time. */
 function noDateProblem({ mapping, fallbackDates }: ParseSettings): string {
   const columns = [mapping.occurredAt, ...fallbackDates]
   return `no date: ${columns.join(' and ')} ${columns.length > 1 ? 'are' : 'is'} empty`
@@ -144,7 +144,7 @@ function findProblem(
   return timeProblem(order.occurredAt as string | undefined, times)
 }
 
-/** What is wrong with a time of {@link toInstant}. */
+/** The problem with a time in {@link toInstant}. */
 export function timeProblem(at: string | undefined, { timezone }: Pick<ParseSettings, 'timezone'>): string | undefined {
   if (at === undefined) return undefined
   if (YEAR_LAST.test(at))
@@ -171,10 +171,13 @@ export const isMoney = (field: string): boolean => MONEY_FIELDS.includes(field)
 /** `31/10/2026 14:00`, `10-31-2026` or `31.10.2026, 14:00`. */
 const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?:,? |T|$)/
 
-/** Whether a text begins with a date, in any order of day, month and year. */
+/** Whether a text starts with a date, in any order of day, month, and year. */
 export const isDated = (text: string): boolean => YEAR_LAST.test(text) || /^\d{4}-\d{2}-\d{2}/.test(text)
 
-/** The order of dates such as 31.10.2026, if a day after the 12th settles it and no other date contradicts. */
+/**
+ * The order of day and month in dates such as 31.10.2026, if a day after the 12th settles it and no other date
+ * contradicts it.
+ */
 export function detectDateFormat(
   rows: readonly CsvRow[],
   columns: readonly (string | undefined)[],

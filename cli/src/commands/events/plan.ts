@@ -61,11 +61,11 @@ export interface ImportPlan {
   failed: FailedRow[]
   /** The number of rows that only contain another line item of the order above. */
   lineRows: number
-  /** The number of rows that repeat an order of an earlier row. */
+  /** The number of rows that repeat an earlier row's order. */
   repeatedRows: number
-  /** The number of payments that failed for good. */
+  /** The number of payments that failed permanently. */
   failedPayments: number
-  /** The columns that are not read. */
+  /** Columns that are not read. */
   unusedColumns: string[]
 }
 
@@ -88,7 +88,7 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   const payments = options.anyStatus ? undefined : paymentCheck(format, csv.header, { acceptsRefunds })
   const statusOf = acceptsRefunds ? laterStatus(format, csv.header) : () => undefined
   const idOf = ({ cells }: CsvRow) => cells[settings.mapping.externalOrderId ?? '']?.trim() ?? ''
-  // A refund in one row of an order, such as that of a line item, applies to all of its rows.
+  // A refund in one of an order's rows, such as a line item's, applies to all its rows.
   const refundByOrder = new Map<string, string>()
   for (const { row, id } of [...rows.map((row) => ({ row, id: idOf(row) })), ...lineItems]) {
     const refund = row.problem === undefined ? refunds.problemOf(row) : undefined
@@ -132,7 +132,7 @@ function formatFor(header: readonly string[], { from, map = [], paidStatus = [] 
 
 function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, options: PlanOptions): ParseSettings {
   const names = columnNamesOf(format, { withRefunds: options.refunds !== undefined })
-  // Other files write who created an order.
+  // Other formats have the order's creator in this column.
   const created = findColumns(header, ['created']).filter((name) =>
     rows.some(({ cells }) => isDated(cells[name] ?? '')),
   )
@@ -152,7 +152,7 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
     const values = rows
       .filter(({ problem }) => problem === undefined)
       .map(({ cells }) => ({ text: cells[column] ?? '', currency: currencyOf(cells, { mapping, currency }) }))
-      // Exports write 0 for no refund even when other amounts have decimals.
+      // Exports write 0 for no refund even if other amounts have decimals.
       .filter(({ text }) => field !== 'refundedCents' || !isNoRefund(text))
     money[field] = detectMoneyColumn(column, values, options)
   }
@@ -172,7 +172,7 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
   }
 }
 
-/** Keeps the first of identical rows of an order, and rejects rows that differ: only one of them would count. */
+/** Keeps the first of an order's identical rows, and rejects rows that differ, because only one of them would count. */
 function mergeRepeatedRows(rows: readonly ParsedRow[]): { rows: ParsedRow[]; repeatedRows: number } {
   const hashesById = new Map<string, Set<string>>()
   for (const { parsed } of rows) {
@@ -197,8 +197,8 @@ const findColumns = (header: readonly string[], names: readonly string[]): strin
   names.flatMap((name) => findColumn(header, [name]) ?? [])
 
 /**
- * Removes the rows of further line items. Exports with one row per line item write the money of the order only in its
- * first row; the other rows repeat the order id, or have none.
+ * Removes the rows of further line items. Exports with one row per line item have the order's amounts only in its first
+ * row. The other rows repeat the order ID or have none.
  */
 function dropLineItemRows(
   { header, rows }: Csv,

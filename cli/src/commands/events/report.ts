@@ -21,14 +21,14 @@ export const REFUND_WARNINGS: Record<string, string> = {
   refund_item_unknown: 'The order has no such line item, which was ignored.',
 }
 
-/** The key is derived from the content, so the same report again is a replay, with the response of the first one. */
+/** The key is derived from the content, so repeating a report is a replay that returns the first response. */
 export const REPEATED = 'This report was already recorded; the response is that of the first report.'
 
-/** Whether an earlier command sent the report. After a retry of this command, the replay can be its own report. */
+/** Whether an earlier command sent the report. If this command retried, the replay can be of its own report. */
 export const isRepeated = ({ idempotentReplayed, attempts }: { idempotentReplayed: boolean; attempts: number }) =>
   idempotentReplayed && attempts === 1
 
-/** Reports a refund of an order. Repeating a refund id changes nothing. */
+/** Reports a refund of an order. Repeating a refund ID changes nothing. */
 export async function refund(run: Run, externalOrderId: string, options: RefundOptions): Promise<undefined> {
   const { refundId: externalRefundId, amountCents, currency, item = [], reason, at, idempotencyKey } = options
   if ((amountCents === undefined) === (item.length === 0)) throw usageError('Pass either --amount-cents or --item.')

@@ -13,17 +13,17 @@ export interface Counts {
   sent: number
   attributed: number
   knownBefore: number
-  /** Orders with a refund that is new to the service. */
+  /** Orders whose refund is new to the service. */
   refunds: number
   /** Orders whose cancellation is new to the service. */
   canceled: number
 }
 
-/** What an import would change, for the orders that the service evaluated. */
+/** What an import would change for the orders that the service evaluated. */
 export interface Forecast {
   orders: number
   attributed: number
-  /** The change of commissions, in cents by currency. */
+  /** The change to commissions, in cents by currency. */
   commissionCents: Record<string, number>
 }
 
@@ -33,7 +33,7 @@ export const addCents = (cents: Record<string, number>, currency: string, change
   cents[currency] = (cents[currency] ?? 0) + change
 }
 
-/** Sends the orders of an import within the rate limit. */
+/** Sends an import's orders within the rate limit. */
 export class OrderSender {
   readonly #run: Run
   readonly #counts: Counts
@@ -47,7 +47,7 @@ export class OrderSender {
     this.#forecast = forecast
   }
 
-  /** Sends an order of the file, or evaluates it. @returns the problem, if it was rejected */
+  /** Sends one of the file's orders, or evaluates it. @returns the problem, if it was rejected */
   async send(pending: PendingOrder, connection: Connection): Promise<string | undefined> {
     const order = pending.codes.length > 1 ? await this.#withOneCoupon(pending, connection) : pending.order
     if (typeof order === 'string') return order
@@ -128,8 +128,8 @@ export class OrderSender {
   }
 
   /**
-   * Reports what an export says was refunded in all, less what is recorded: an earlier export, or a backend, may have
-   * reported a part.
+   * Reports the export's refunded total, less what is already recorded: an earlier export or a backend may have
+   * reported part of it.
    */
   async #refund(
     { order: { externalOrderId, currency = 'USD' }, refundedCents = 0 }: PendingOrder,
@@ -178,7 +178,7 @@ export class OrderSender {
 }
 
 /**
- * Compares an order with the recorded one of the same id. The service keeps the first report, so that a corrected order
+ * Compares an order with the recorded one of the same ID. The service keeps the first report, so that a corrected order
  * would be ignored silently.
  *
  * @returns the difference, or undefined when both are the same.
@@ -201,7 +201,7 @@ async function findConflict(
   return `already recorded for ${commission.affiliateId}, not ${attribution.affiliateId}; an order counts once`
 }
 
-/** The goods of an order, as the service records them. */
+/** An order's goods, as the service records them. */
 const goodsOf = ({ amountCents = 0, discountCents = 0 }: ConversionInput) => ({
   subtotalCents: amountCents ?? 0,
   discountCents: discountCents ?? 0,
@@ -209,7 +209,7 @@ const goodsOf = ({ amountCents = 0, discountCents = 0 }: ConversionInput) => ({
 
 const netOf = ({ amountCents, discountCents }: ConversionInput) => (amountCents ?? 0) - (discountCents ?? 0)
 
-/** Returns undefined when the key may not read commissions; amounts are then not compared. */
+/** Returns undefined if the key may not read commissions. Amounts are then not compared. */
 async function findCommission(
   client: ReferralClient,
   { externalOrderId }: ConversionInput,

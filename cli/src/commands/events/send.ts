@@ -33,10 +33,10 @@ const FIELD_BY_OPTION: Record<string, string> = {
   at: 'occurredAt',
 }
 
-/** Reports one event. A dry run of an order returns the decision of the service. */
+/** Reports one event. An order's dry run returns the service's decision. */
 export async function sendEvent(run: Run, options: SendOptions): Promise<undefined> {
   const { type, idempotencyKey } = options
-  // The service checks the fields.
+  // The service validates the fields.
   const body: object = { ...(await readInput(run, options.input)), ...fieldsFrom(options) }
   const client = await run.client()
   if (run.dryRun && type === 'conversion') {

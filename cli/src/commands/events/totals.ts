@@ -1,4 +1,4 @@
-// What the total of each order shows about the prices of a file: whether the discount is already deducted, and whether
+// What the total of each order shows about a file's prices: whether the discount is already deducted, and whether
 // they include tax.
 import { findColumn } from '../../csv/columns.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
@@ -37,7 +37,7 @@ export function rejectDoubleDiscount({ header, rows }: Csv, settings: ParseSetti
   )
 }
 
-/** Totals with and without shipping and tax, since prices may include tax. */
+/** Totals with and without shipping and tax, because prices may include tax. */
 const possibleTotals = (goods: number, [shipping = 0, tax = 0]: readonly number[]): number[] =>
   [goods, goods + shipping, goods + tax, goods + shipping + tax].filter(Number.isFinite)
 
@@ -68,8 +68,8 @@ export function detectPriceBasis({ header, rows }: Csv, settings: ParseSettings)
 }
 
 /**
- * Returns the amount without the tax that it includes. Exports state one tax for goods and shipping; the goods get their
- * proportional share, rounded half up.
+ * Returns the amount without the tax that it includes. Exports have one tax for goods and shipping, so the goods get
+ * their proportional share, rounded half up.
  */
 export function excludeTax({
   amountCents,
@@ -89,7 +89,7 @@ export function excludeTax({
   return amountCents - Math.min(share, amountCents)
 }
 
-/** Cents of a cell: 0 when the cell or the column is missing, NaN when the cell is not an amount. */
+/** A cell in cents: 0 if the cell or column is missing, NaN if the cell is not an amount. */
 function centsIn({ cells }: CsvRow, settings: ParseSettings, column: string | undefined): number {
   const format = settings.money.amountCents
   const text = column ? (cells[column]?.trim() ?? '') : ''

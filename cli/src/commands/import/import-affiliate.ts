@@ -11,24 +11,24 @@ export interface ImportResult {
   slug: string
   ref: RefState
   code: string
-  /** Additional codes and link names of the export that the affiliate has. */
+  /** The export's additional codes and link names that the affiliate now has. */
   aliases: string[]
-  /** How the affiliate is paid, from the export; `kept` when the affiliate had payment details already. */
+  /** How the affiliate is paid, from the export. `kept` if the affiliate already had payment details. */
   payee: PayeeDetails['method'] | 'kept' | null
   notes: string
-  /** What the export contains but cannot be imported, with the reason. */
+  /** Values in the export that cannot be imported, with the reason. */
   leftOut: string[]
 }
 
-/** What the shop has before the import. */
+/** The shop's data before the import. */
 export interface ExistingShop {
-  /** By email address. */
+  /** Affiliates by email address. */
   affiliates: Map<string, Affiliate>
-  /** By the id of the affiliate, who may be archived. */
+  /** Aliases by affiliate ID. The affiliate may be archived. */
   aliases: Map<string, Alias[]>
 }
 
-/** The clients of an import. Payment details require an owner token. */
+/** An import's clients. Payment details require an owner token. */
 export interface ImportClients {
   client: ReferralClient
   owner: ReferralClient | undefined
@@ -77,14 +77,14 @@ export async function importAffiliate(
   }
 }
 
-/** The result of a dry run. A slug or code that the service generates is null. */
+/** A dry run's result. A slug or code that the service generates is null. */
 export type ImportPreview = Omit<ImportResult, 'id' | 'slug' | 'code'> & {
   name: string
   slug: string | null
   code: string | null
 }
 
-/** Predicts the results of an import, including conflicts with the shop and between rows. */
+/** Predicts an import's results, including conflicts with the shop and between rows. */
 export function previewImport(
   affiliates: readonly SourceAffiliate[],
   existing: ExistingShop,
@@ -133,7 +133,7 @@ export function previewImport(
 
 type NameKind = 'code' | 'slug' | 'alias'
 
-/** Who has which name, in the shop and in the rows so far. */
+/** The owner of each name, in the shop and in the rows so far. */
 class NameOwners {
   readonly #owners = new Map<string, string>()
 
@@ -152,14 +152,14 @@ class NameOwners {
     this.#owners.set(`${kind} ${fold(name)}`, owner)
   }
 
-  /** Whether another affiliate than `owner` has the name. */
+  /** Whether an affiliate other than `owner` has the name. */
   isTaken(kinds: NameKind[], name: string, owner?: string): boolean {
     const owners = kinds.map((kind) => this.#owners.get(`${kind} ${fold(name)}`))
     return owners.some((other) => other !== undefined && other !== owner)
   }
 }
 
-/** Letter case does not matter. The service normalizes more, and has the last word. */
+/** Compares without letter case. The service normalizes more and makes the final decision. */
 const fold = (name: string): string => name.normalize('NFKC').toLowerCase()
 
 /** An additional code or link name. */
@@ -168,7 +168,7 @@ type Name = Pick<Alias, 'kind' | 'value'>
 const aliasKey = ({ kind, value }: Name): string => `${kind} ${fold(value)}`
 const nameOf = ({ kind, value }: Name): string => `${kind === 'CODE' ? 'code' : 'link'} ${value}`
 
-/** The codes and links of the export that are not the official ones. */
+/** The export's codes and links that are not the official ones. */
 function aliasesOf(
   { ref, links, coupon, codes }: SourceAffiliate,
   { code, slug }: { code: string | null; slug: string | null },
@@ -197,7 +197,7 @@ const ALIAS = /^[^\s\p{Cc}\p{Cf}]{1,100}$/u
 const ALIAS_RULE = 'it must have 1 to 100 visible characters without spaces'
 const TAKEN = 'taken by another affiliate'
 
-/** Sets the payment details of the export. Returns how the affiliate is paid. */
+/** Sets the export's payment details. Returns how the affiliate is paid. */
 async function setPayee(
   owner: ReferralClient | undefined,
   { id, isNew }: { id: string; isNew: boolean },
@@ -217,7 +217,7 @@ async function setPayee(
   return null
 }
 
-/** How an affiliate would be paid; what is missing for that is left out. */
+/** How an affiliate would be paid. Missing details are left out. */
 function previewPayee({ payee }: SourceAffiliate, hasOwnerToken: boolean, leftOut: string[]): ImportResult['payee'] {
   if (!payee) return null
   const problem = payeeProblem(payee) ?? (hasOwnerToken ? undefined : OWNER_TOKEN_MISSING)
@@ -269,7 +269,7 @@ async function assignCode(
   const current = affiliate.discountCode
   if (coupon === undefined || fold(coupon) === fold(current)) return current
   const { data, error } = await client.coupons.assign({ affiliateId: affiliate.id, code: coupon }).safe()
-  // A code that is taken is reported as an alias that is taken.
+  // A taken code is reported as a taken alias.
   if (error && error.code !== 'discount_code_taken' && error.code !== 'discount_code_invalid') throw error
   for (const warning of data?.warnings ?? []) notes.push(warning.message)
   return data?.code ?? current

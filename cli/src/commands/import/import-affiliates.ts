@@ -30,7 +30,10 @@ const PREVIEW_COLUMNS = [
   'leftOut',
 ] as const
 
-/** Creates the affiliates of another service's export. Existing affiliates only get codes, links and payment details they lack. */
+/**
+ * Creates affiliates from another service's export. Existing affiliates only get codes, links, and payment details they
+ * lack.
+ */
 export async function importAffiliates(
   run: Run,
   [name = '', , file = '']: string[],
@@ -63,7 +66,7 @@ export async function importAffiliates(
         results.push(await rateLimited(() => importAffiliate({ client, owner }, source, shop)))
         return undefined
       } catch (error) {
-        // A program that does not exist affects every row.
+        // A program that does not exist would fail every row.
         if ((error as { status?: number }).status === 404) throw error
         return rowProblem(error as ReferralError)
       }
@@ -82,7 +85,7 @@ export async function importAffiliates(
 /** Orders of affiliates without a program earn nothing. */
 async function requireDefaultProgram(run: Run): Promise<void> {
   const client = await run.client()
-  // The first page contains the error of a key without the scope.
+  // The first page returns the error for a key without the scope.
   const { error } = await client.programs.list({ limit: 1 }).safe()
   if (error?.code === 'scope_missing') {
     run.reporter.warn('This key cannot read programs. Without a default program, the affiliates would earn nothing.')
@@ -96,7 +99,7 @@ async function requireDefaultProgram(run: Run): Promise<void> {
   throw new CliError(exitCode.conflict, message, { code: 'program_missing' })
 }
 
-/** Warns about everything that is not imported. Returns 8 when there is any, or when a row failed. */
+/** Warns about everything that is not imported. Returns 8 if there is anything, or if a row failed. */
 function reportLeftOut(
   run: Run,
   results: readonly Pick<ImportResult, 'email' | 'leftOut'>[],

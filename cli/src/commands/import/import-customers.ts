@@ -15,7 +15,7 @@ import { readExisting } from './import-affiliates.ts'
 import { emailKey, refsInLinks } from './plan.ts'
 import { type Provider, providers } from './providers.ts'
 
-/** The columns of every service, which do not contradict each other. The names of the affiliate come first. */
+/** The columns of all services, which do not conflict. The names of the affiliate come first. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   affiliateEmail: ['partnerEmail', 'promoterEmail', 'referrerEmail'],
   ref: ['token', 'linkToken', 'affiliateToken', 'refId', 'refToken', 'promoterRefId', 'referralCode', 'via'],
@@ -39,7 +39,7 @@ const CUSTOMER_STATES = new Set(
     ' ',
   ),
 )
-/** Somebody who only clicked. */
+/** Someone who only clicked. */
 const VISITOR = 'visitor'
 
 type Imported = CustomerCreate & { ref: string; orders: number }
@@ -60,7 +60,7 @@ interface Counts {
   knownBefore: number
 }
 
-/** Binds the customers of another service's export to their affiliates. Bound customers stay as they are. */
+/** Binds customers from another service's export to their affiliates. Bound customers stay unchanged. */
 export async function importCustomers(
   run: Run,
   [name = '', , file = '']: string[],
@@ -196,12 +196,12 @@ function parseCustomer(
     ref: affiliate.id,
     ...(signedUpAt && { occurredAt: signedUpAt }),
     orders: Number(orders),
-    // Some exports date the first order of customers whose orders are all refunded.
+    // Some exports have a first order date even for customers whose orders are all refunded.
     ...(Number(orders) > 0 && { firstOrderAt }),
   } as Imported
 }
 
-/** The affiliate whom the columns name. Those that name nobody do not matter beside one that does. */
+/** The affiliate named by the columns. Columns that match nobody are ignored if another one matches. */
 function findAffiliate(
   cell: (field: string) => string,
   { ids: idByName, rejected }: AffiliateIndex,
@@ -230,7 +230,7 @@ const NOT_BOUND: Readonly<Record<string, string>> = {
 
 interface Outcome {
   counts: Counts
-  /** What a dry run found; null without one. */
+  /** The dry run's result. Null without a dry run. */
   forecast: { customers: number; bound: number } | null
 }
 

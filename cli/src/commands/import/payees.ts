@@ -17,8 +17,8 @@ export const PAYEE_FIELDS = {
 }
 
 /**
- * The payment details of a row: a bank account before Wise and PayPal. Holder and address of a bank account default to those of the
- * affiliate.
+ * A row's payment details: a bank account before Wise and PayPal. A bank account's holder and address default to the
+ * affiliate's.
  */
 export function parsePayee(cell: (field: string) => string | undefined, name: string): PayeeDetails | undefined {
   const [iban, wise, paypal] = [cell('iban'), cell('wise'), cell('paypal')]
@@ -40,7 +40,7 @@ export function parsePayee(cell: (field: string) => string | undefined, name: st
   return paypal ? { method: 'PAYPAL', email: paypal } : undefined
 }
 
-/** Returns what is wrong with payment details, without the details themselves. The service validates more. */
+/** Returns the problem with payment details, without the details themselves. The service validates more. */
 export function payeeProblem(details: PayeeDetails): string | undefined {
   if (details.method !== 'SEPA')
     return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(details.email)
@@ -53,7 +53,7 @@ export function payeeProblem(details: PayeeDetails): string | undefined {
     : 'a bank account needs the country of its holder as two letters; add --map accountCountry=Column'
 }
 
-/** Whether the check digits of an IBAN are correct (ISO 13616). */
+/** Whether an IBAN's check digits are correct (ISO 13616). */
 function isIban(text: string): boolean {
   const iban = text.replace(/[\s-]/g, '').toUpperCase()
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(iban)) return false

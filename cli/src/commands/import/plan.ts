@@ -7,7 +7,7 @@ import { detectOrderExportFormat } from '../events/order-export-formats.ts'
 import { type PayeeDetails, parsePayee } from './payees.ts'
 import { CONTACT_FIELDS, type Provider, STATUSES } from './providers.ts'
 
-/** An affiliate of the export. */
+/** An affiliate in the export. */
 export interface SourceAffiliate {
   row: CsvRow
   email: string
@@ -21,20 +21,20 @@ export interface SourceAffiliate {
   ref: string | undefined
   /** The first coupon that can be a discount code. */
   coupon: string | undefined
-  /** The other coupons, and the codes of other links. */
+  /** The other coupons, and other links' codes. */
   codes: string[]
   links: string[]
   payee: PayeeDetails | undefined
   contact: AffiliateUpdate
   notes: string[]
-  /** What the export contains but this service does not support. */
+  /** Values in the export that the service does not support. */
   leftOut: string[]
 }
 
 /**
  * Returns the slug that the service derives from a ref: dots and underscores between letters and digits become dashes.
  *
- * @returns undefined when the slug of the ref is not predictable.
+ * @returns undefined if the ref's slug is not predictable
  */
 export const slugOf = (ref: string): string | undefined =>
   ref.length <= 60 && /^[a-z0-9]+(?:[-._][a-z0-9]+)*$/i.test(ref) ? ref.toLowerCase().replace(/[._]/g, '-') : undefined
@@ -53,11 +53,11 @@ interface ImportPlan {
   mapping: Record<string, string>
   affiliates: SourceAffiliate[]
   failed: FailedRow[]
-  /** Columns that no field is read from. */
+  /** Columns that are not read. */
   unusedColumns: string[]
 }
 
-/** Parses the rows of an export. Rows without an email address fail. */
+/** Parses an export's rows. Rows without an email address fail. */
 export function planImport(
   { header, rows }: Csv,
   provider: Provider,
@@ -86,7 +86,7 @@ export function planImport(
     else affiliates.push(affiliate)
     seen.add(key)
   }
-  // The reasons in a file of failed rows are not data.
+  // The error column in a file of failed rows is not data.
   const read = new Set([...Object.values(mapping), id, 'error'])
   return { mapping, affiliates, failed, unusedColumns: header.filter((name) => name !== '' && !read.has(name)) }
 }
@@ -131,7 +131,7 @@ function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): 
   }
 }
 
-/** Between several coupons or links in one cell. */
+/** Separates several coupons or links in one cell. */
 const SEPARATORS = /[\s,;|]+/
 
 /** Extracts the refs from links such as `https://shop.example/?via=adam`. */

@@ -1,14 +1,14 @@
 import type { AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
 import { PAYEE_FIELDS } from './payees.ts'
 
-/** The export format of another service. */
+/** Another service's export format. */
 export interface Provider {
   title: string
   /** The link parameter that contains the ref. */
   linkParameter: string
-  /** The affiliate id. Links contain it only when the export has no other code. */
+  /** The affiliate ID. Links contain it only if the export has no other code. */
   id?: readonly string[]
-  /** The usual column names of each field; `--map` overrides them. */
+  /** Each field's usual column names; `--map` overrides them. */
   columns: Readonly<Record<string, readonly string[]>>
 }
 
@@ -30,7 +30,7 @@ const UNSUPPORTED_FIELDS = {
 
 type OwnField = 'name' | 'firstName' | 'lastName' | 'email' | 'status' | 'campaignId'
 
-/** The usual columns of the fields that are copied unchanged. */
+/** Usual columns for fields that are copied unchanged. */
 const CONTACT_COLUMNS: Record<Exclude<keyof AffiliateUpdate, OwnField>, readonly string[]> = {
   phone: ['phoneNumber'],
   website: ['websiteUrl', 'site'],
@@ -88,7 +88,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     linkParameter: 'via',
     columns: {
       ...COMMON_FIELDS,
-      // In this export, `state` is the status of the account, not part of the address.
+      // In this export, `state` is the account's status, not part of the address.
       homeState: ['addressState'],
       ref: ['token', 'linkToken', 'affiliateToken'],
       link: ['links', 'url', 'affiliateLink', 'linkUrl'],

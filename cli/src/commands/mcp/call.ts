@@ -8,17 +8,17 @@ import { version } from '../../version.ts'
 export interface Operation {
   /** The operationId. */
   name: string
-  /** What `--allow` names. */
+  /** The group name for `--allow`. */
   group: string
   /** Whether it requires an owner token. */
   isOwner: boolean
   method: string
   path: string
   description: string
-  /** `x-retry`: a safe operation changes nothing, a repeatable one has the same effect twice as once. */
+  /** `x-retry`: a safe operation changes nothing, and a repeatable one has the same effect when applied twice. */
   retry: string
   pathParameters: readonly string[]
-  /** Where it takes `dryRun`. */
+  /** Where it accepts `dryRun`. */
   dryRun: string | null
   /** The list that contains the row with the `id` of a write. */
   read: string
@@ -26,10 +26,10 @@ export interface Operation {
   input: { type: 'object'; properties: Record<string, object>; required: string[]; additionalProperties: false }
 }
 
-/** The arguments of a tool: parameters by name, and the body as `body`. */
+/** A tool's arguments: parameters by name, and the body as `body`. */
 export type Input = Record<string, unknown> & { body?: Record<string, unknown> }
 
-/** The raw methods of the SDK, for a path that is only known at run time. */
+/** The SDK's raw methods, for a path that is only known at run time. */
 type UntypedMethod = (
   path: string,
   init: object,
@@ -53,7 +53,7 @@ export class Caller {
     return this.#send(isOwner ? 'ownerToken' : 'apiKey', method, path, { params: { path: given, query }, body })
   }
 
-  /** Reads what a write changes: the row with its id, its order, or its affiliate. */
+  /** Reads what a write changes: the row with its ID, its order, or its affiliate. */
   async readCurrent({ read }: Operation, { id, externalOrderId, body }: Input): Promise<unknown> {
     if (id) return this.#rows(read, { id })
     if (externalOrderId) return this.#rows('/api/v1/orders', { externalOrderId })
@@ -63,7 +63,7 @@ export class Caller {
   async #rows(path: string, filter: { id?: unknown; externalOrderId?: unknown }): Promise<unknown> {
     const query = { ...filter, limit: MAX_ROWS }
     const { data } = (await this.#send('apiKey', 'GET', path, { params: { query } })) as { data: unknown }
-    // Some lists have no filter by id.
+    // Some lists have no filter by ID.
     return filter.id && Array.isArray(data) ? data.filter((row) => row.id === filter.id) : data
   }
 

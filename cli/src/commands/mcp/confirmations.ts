@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CliError, exitCode } from '../../errors.ts'
 
-/** A call and what it would have changed when it was previewed. */
+/** A call, and what it would have changed at the time of its preview. */
 export interface Preview {
   operation: string
   input: unknown
@@ -10,7 +10,10 @@ export interface Preview {
 
 const LIFETIME_MS = 10 * 60_000
 
-/** The previews that were shown. A confirmation is valid once, for the same call, while it would change the same. */
+/**
+ * Previews shown so far. A confirmation is valid once, for the same call, as long as the call would still change the
+ * same things.
+ */
 export class Confirmations {
   readonly #now: () => number
   readonly #previews = new Map<string, Preview & { expiresAt: number }>()
@@ -19,7 +22,7 @@ export class Confirmations {
     this.#now = now
   }
 
-  /** Returns the confirmation of a preview. */
+  /** Returns a preview's confirmation. */
   issue(preview: Preview): string {
     for (const [token, { expiresAt }] of this.#previews) if (expiresAt <= this.#now()) this.#previews.delete(token)
     const token = crypto.randomUUID()
@@ -31,7 +34,7 @@ export class Confirmations {
    * Uses a confirmation up.
    *
    * @param currentState reads what the call would change now
-   * @throws {CliError} when it is not the confirmation of this call in this state
+   * @throws {CliError} when it is not this call's confirmation in this state
    */
   async redeem(token: string, call: Omit<Preview, 'state'>, currentState: () => Promise<unknown>): Promise<void> {
     const preview = this.#previews.get(token)
@@ -49,6 +52,6 @@ export class Confirmations {
 const refused = (code: string, reason: string) =>
   new CliError(exitCode.confirmation, `${reason}. Nothing was changed; preview the call again.`, { code })
 
-/** Without times: in a dry run, they are the moment when it ran. */
+/** Ignores times, because in a dry run they are the time it ran. */
 const comparable = (state: unknown): unknown =>
   JSON.parse(JSON.stringify({ state }, (name, value) => (name.endsWith('At') ? undefined : value)))

@@ -40,7 +40,7 @@ export const operations: readonly Operation[] = [
           type: 'string',
           maxLength: 200,
           description:
-            'Search in name, email, first and last name, regardless of letter case, accents, and forms of apostrophes and hyphens. `%` and `_` are literal characters. A `+` in an email address may be sent unencoded.',
+            'Searches name, email address, first name, and last name, regardless of letter case, accents, and forms of apostrophes and hyphens. `%` and `_` are literal characters. A `+` in an email address may be sent unencoded.',
         },
       },
       required: [],
@@ -54,7 +54,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/affiliates',
     description:
-      "Create an affiliate\n\nThe affiliate starts `PENDING`, with a generated slug and discount code. Without `campaignId` it joins the shop's default program, when there is one.\n`name` or `firstName` is required; without `name`, the name is `firstName` and `lastName` joined by a space.\nA program with `autoApproveAffiliate` auto-approves the affiliate: the response has the status `APPROVED`, and `affiliate.approved` and `affiliate.status_changed` are sent.\n\nWrites the audit record `affiliate.created` in the same transaction.",
+      "Create an affiliate\n\nThe affiliate starts `PENDING`, with a generated slug and discount code. Without `campaignId`, it joins the shop's default program, if there is one.\n`name` or `firstName` is required; without `name`, the name is `firstName` and `lastName` joined by a space.\nA program with `autoApproveAffiliate` auto-approves the affiliate: the response has the status `APPROVED`, and `affiliate.approved` and `affiliate.status_changed` are sent.\n\nWrites the audit record `affiliate.created` in the same transaction.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: null,
@@ -100,7 +100,7 @@ export const operations: readonly Operation[] = [
             },
           ],
           description:
-            '`name` or `firstName` is required. Names in every script are accepted and returned as sent; only U+0000 and lone surrogates are rejected. A name may contain\ncontrol or bidirectional formatting characters: remove or isolate them for display, as the dashboard and the command line do.',
+            '`name` or `firstName` is required. Names in every script are accepted and returned as sent; only U+0000 and lone surrogates are rejected. A name may contain\ncontrol or bidirectional formatting characters: remove or isolate them for display, as the dashboard and the CLI do.',
         },
       },
       required: ['body'],
@@ -114,7 +114,7 @@ export const operations: readonly Operation[] = [
     method: 'PATCH',
     path: '/api/v1/affiliates',
     description:
-      'Update an affiliate\n\nSend only the fields to change; `null` clears an optional one. Every change of status is allowed; sending the current status changes nothing.\nA name derived from `firstName` and `lastName` is updated with them; a name you sent is kept.\n\nA change of status sends `affiliate.status_changed`, preceded by `affiliate.approved` or `affiliate.rejected` if it applies.\nWrites the audit record `affiliate.updated` in the same transaction.',
+      'Update an affiliate\n\nSend only the fields to change; `null` clears an optional one. Every status change is allowed; sending the current status changes nothing.\nA name derived from `firstName` and `lastName` is updated with them; a name you sent is kept.\n\nA status change sends `affiliate.status_changed`, preceded by `affiliate.approved` or `affiliate.rejected` if it applies.\nWrites the audit record `affiliate.updated` in the same transaction.',
     retry: 'repeatable',
     pathParameters: [],
     dryRun: null,
@@ -183,7 +183,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/affiliates/aliases',
     description:
-      'List aliases\n\nThe additional codes and link names of all affiliates, archived ones included. Newest first.',
+      "List aliases\n\nAll affiliates' additional codes and link names, including archived affiliates'. Newest first.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -218,7 +218,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/affiliates/aliases',
     description:
-      "Create an alias of an affiliate\n\nAn alias works like the official name of its kind: an order with an additional code (`CODE`) or a visit with an additional link name\n(`LINK`) is credited like one with the affiliate's `discountCode` or `slug`. The\nexplanation of the order names the alias. Use aliases to keep codes and links of another system, such as `SARAH10`, which the rule for discount codes does not allow.\n\nA name belongs to one affiliate, archived affiliates included: an alias must not equal a discount code, a slug or an alias of another one.\nNames are compared case-insensitively, in Unicode form NFKC and without invisible characters. An affiliate can have the same name\nas a code and as a link name. An alias that the affiliate already has is returned unchanged. An affiliate can have 100 aliases.\n\nWrites the audit record `alias.created` in the same transaction.",
+      "Create an alias for an affiliate\n\nAn alias works like the official name of its kind: an order with an additional code (`CODE`) or a visit with an additional link name\n(`LINK`) is credited like one with the affiliate's `discountCode` or `slug`. The order's explanation names the alias. Use aliases to keep another system's codes and links, such as `SARAH10`, which the discount code rules do not allow.\n\nA name belongs to one affiliate, including archived ones: an alias must not equal another affiliate's discount code, slug, or alias.\nNames are compared case-insensitively, in Unicode form NFKC and without invisible characters. An affiliate can have the same name\nas a code and as a link name. An alias that the affiliate already has is returned unchanged. An affiliate can have 100 aliases.\n\nWrites the audit record `alias.created` in the same transaction.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: null,
@@ -296,7 +296,7 @@ export const operations: readonly Operation[] = [
     isOwner: false,
     method: 'GET',
     path: '/api/v1/programs',
-    description: 'List programs\n\nNewest first, each with the number of its affiliates that are not archived.',
+    description: 'List programs\n\nNewest first, each with its number of affiliates who are not archived.',
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -478,7 +478,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/programs/terms',
     description:
-      "Get a program's terms\n\nReturns the current version, or an earlier one. Version 1 is what every program starts with, without rules, and pays the program's rate.",
+      "Get a program's terms\n\nReturns the current version, or an earlier one. Every program starts with version 1, which has no rules and pays the program's rate.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -505,7 +505,7 @@ export const operations: readonly Operation[] = [
     method: 'PUT',
     path: '/api/v1/programs/terms',
     description:
-      "Set a program's terms\n\nMakes the next version of the terms, in force from now on. The same terms again change nothing. Versions never change, and recorded commissions keep theirs:\nan order is decided by the version in force when it happened or, with `appliesTo: CUSTOMERS`, by the one in force at its customer's first credited order.\nSend the `version` that yours replaces to be sure that nobody else has changed the terms in between.\n\nThe first rule that matches counts: a rule without `commissionPercent` ends the order as `TERMS_NOT_MET`; otherwise product rules count for their lines, then the rule, then the program's rate.\nWrites the audit record `program.terms_set` in the same transaction.",
+      "Set a program's terms\n\nCreates the next version of the terms, in force from now on. Sending the current terms again changes nothing. Versions never change, and recorded commissions keep theirs:\nan order is decided by the version in force when it happened or, with `appliesTo: CUSTOMERS`, by the one in force at its customer's first credited order.\nTo be sure that nobody else has changed the terms meanwhile, send the `version` that yours replaces.\n\nThe first matching rule applies. A rule without `commissionPercent` rejects the order with `TERMS_NOT_MET`; otherwise, product rules apply to their lines, then the rule, then the program's rate.\nWrites the audit record `program.terms_set` in the same transaction.",
     retry: 'repeatable',
     pathParameters: [],
     dryRun: null,
@@ -545,7 +545,7 @@ export const operations: readonly Operation[] = [
                           from: { type: 'integer', minimum: 1, maximum: 2147483647 },
                           to: { type: 'integer', minimum: 1, maximum: 2147483647 },
                         },
-                        description: 'Which credited order of the customer in the shop it is, from 1.',
+                        description: "Which of the customer's credited orders in the shop it is, from 1.",
                       },
                       customerMonth: {
                         type: 'object',
@@ -622,7 +622,7 @@ export const operations: readonly Operation[] = [
                     type: 'integer',
                     minimum: 1,
                     maximum: 2147483647,
-                    description: "The most that an order in the shop's currency earns, before tax.",
+                    description: "The maximum that an order in the shop's currency earns, before tax.",
                   },
                 },
               },
@@ -733,7 +733,7 @@ export const operations: readonly Operation[] = [
           type: 'string',
           enum: ['OPEN', 'PROCESSING', 'PAID', 'FAILED'],
           description:
-            '`PROCESSING` while the commissions of a batch of more than 500 move: after it was created, paid or canceled. `progress` says how many have. The\nrequest that began it answers when it is done; after a crash, the server completes it.',
+            '`PROCESSING` while a batch of more than 500 commissions is being created, paid, or canceled. `progress` says how many commissions have moved. The request that started it responds when it is done; after a crash, the server completes it.',
         },
         id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         include: {
@@ -786,8 +786,7 @@ export const operations: readonly Operation[] = [
                   type: 'string',
                   pattern:
                     '^(AED|AFN|ALL|AMD|ANG|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BGN|BHD|BIF|BMD|BND|BOB|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHF|CLF|CLP|CNY|COP|COU|CRC|CUC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HRK|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SLL|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAF|XCD|XCG|XOF|XPF|YER|ZAR|ZMW|ZWG|ZWL)$',
-                  description:
-                    'A currency of ISO 4217. Currencies that were replaced lately are accepted for earlier orders.',
+                  description: 'An ISO 4217 currency. Recently replaced currencies are accepted for earlier orders.',
                 },
                 { type: 'null' },
               ],
@@ -855,7 +854,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/payouts/unpaid',
     description:
-      'List unpaid balances\n\nThe approved balances that a batch of the period does not pay, and why. Send the same period, `currency`, `programId` and `includeEarlier` as for the batch; a batch of several `affiliateIds` needs one request for each.\nBefore the batch is created, the list excludes what the batch would pay. Afterwards it contains what is left.\n\n`reasons` has one sum for each reason and currency. `affiliates` has the largest 100 balances; `truncated` is true when there are more.\nWrites the audit record `payouts.accessed`.',
+      'List unpaid balances\n\nThe approved balances that a batch for the period does not pay, and why. Send the same period, `currency`, `programId`, and `includeEarlier` as for the batch. For a batch with several `affiliateIds`, send one request for each.\nBefore the batch is created, the list excludes what the batch would pay. Afterwards it contains what is left.\n\n`reasons` has one total per reason and currency. `affiliates` has the largest 100 balances; `truncated` is true when there are more.\nWrites the audit record `payouts.accessed`.',
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -886,7 +885,7 @@ export const operations: readonly Operation[] = [
           type: 'string',
           pattern:
             '^(AED|AFN|ALL|AMD|ANG|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BGN|BHD|BIF|BMD|BND|BOB|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHF|CLF|CLP|CNY|COP|COU|CRC|CUC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HRK|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SLL|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAF|XCD|XCG|XOF|XPF|YER|ZAR|ZMW|ZWG|ZWL)$',
-          description: 'A currency of ISO 4217. Currencies that were replaced lately are accepted for earlier orders.',
+          description: 'An ISO 4217 currency. Recently replaced currencies are accepted for earlier orders.',
         },
         affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
@@ -980,7 +979,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/analytics',
     description:
-      "Totals of a period\n\nTotals, one row per day, and the ten affiliates that earned the most. Both bounds are inclusive; the default is the last 30 days.\nTotals are in one currency: `currency` selects it and defaults to the shop's, and `currencies` lists those in the period.\nThe newest 10,000 commissions are read; `truncated` is true when there are more. `page` and `limit` are accepted and ignored.\nTotals are exact: one above 9007199254740991 cents returns 409 `total_too_large`.",
+      "Get a period's totals\n\nTotals, one row per day, and the ten affiliates who earned the most. Both bounds are inclusive; the default is the last 30 days.\nTotals are in one currency: `currency` selects it and defaults to the shop's, and `currencies` lists those in the period.\nThe newest 10,000 commissions are read; `truncated` is true when there are more. `page` and `limit` are accepted and ignored.\nTotals are exact: one above 9007199254740991 cents returns 409 `total_too_large`.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -1008,7 +1007,7 @@ export const operations: readonly Operation[] = [
           type: 'string',
           pattern:
             '^(AED|AFN|ALL|AMD|ANG|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BGN|BHD|BIF|BMD|BND|BOB|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHF|CLF|CLP|CNY|COP|COU|CRC|CUC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HRK|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SLL|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAF|XCD|XCG|XOF|XPF|YER|ZAR|ZMW|ZWG|ZWL)$',
-          description: 'A currency of ISO 4217. Currencies that were replaced lately are accepted for earlier orders.',
+          description: 'An ISO 4217 currency. Recently replaced currencies are accepted for earlier orders.',
         },
         page: { description: 'Accepted with any value, and ignored.' },
         limit: { description: 'Accepted with any value, and ignored.' },
@@ -1024,7 +1023,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/journey',
     description:
-      'The journey of a session, an affiliate or a customer\n\nClicks, page views and conversions in chronological order. Send at least one of `sessionId`, `affiliateId` and `customerEmail`; multiple filters are combined with AND.\nThe default is the last 90 days. When more entries match than `limit`, the latest are returned; `total` counts all.',
+      'Get the journey of a session, an affiliate, or a customer\n\nClicks, page views and conversions in chronological order. Send at least one of `sessionId`, `affiliateId` and `customerEmail`; multiple filters are combined with AND.\nThe default is the last 90 days. When more entries match than `limit`, the latest are returned; `total` counts all.',
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -1088,7 +1087,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/webhooks',
     description:
-      'Subscribe to webhooks, or send a test event\n\nCreates a subscription. The URL must be public HTTPS; it is checked now and again before each delivery. `events` filters by name, and an empty list means all;\nany text is accepted, and unknown names receive nothing. The `secret` signs each delivery and is never returned.\n\nA shop has at most 100 subscriptions, and their event names at most 1 MiB in total, as JSON; beyond that the response is 409 `webhook_limit_reached`.\nDelivery is fair among shops. Each server sends at most 16 concurrent deliveries per subscription, 64 per shop and host, and 128 per shop. A subscription whose last response was\nincomplete receives one at a time, with a pause that doubles from 0.1 to 1 second, with 8 concurrent ones per shop.\nWrites the audit record `webhook.created`, without URL and secret, in the same transaction.\n\nBy default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a delivery is attempted up to 8 times over about 28 hours. The 7 retries follow after 5 seconds, 5 minutes,\n30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent. A `Retry-After` header of up to a day can delay them. First attempts are started in order, up to 16 at a time, before\nretries, and a failure does not delay later events. A receiver that returns 410, or of which no delivery has succeeded for 5 days, is disabled, with the audit record `webhook.disabled`:\nits deliveries fail with the code `disabled`, and it receives no events until an owner enables it.\n\nWith `extendedEvents: true`, the subscription can also receive the events of `extended_events`, and an empty `events` includes them.\n\nWith `?test=1` no subscription is created and nothing is sent to the URL of the body: a `test` event is sent to subscriptions to all events or to `test`.\nThe response is the same even if none match.',
+      "Subscribe to webhooks, or send a test event\n\nCreates a subscription. The URL must be public HTTPS; it is checked now and again before each delivery. `events` filters by name, and an empty list means all;\nany text is accepted, and unknown names receive nothing. The `secret` signs each delivery and is never returned.\n\nA shop has at most 100 subscriptions, and their event names at most 1 MiB in total, as JSON; beyond that the response is 409 `webhook_limit_reached`.\nDelivery is fair among shops. Each server sends at most 16 concurrent deliveries per subscription, 64 per shop and host, and 128 per shop. A subscription whose last response was\nincomplete receives one at a time, with a pause that doubles from 0.1 to 1 second, with 8 concurrent ones per shop.\nWrites the audit record `webhook.created`, without URL and secret, in the same transaction.\n\nBy default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a delivery is attempted up to 8 times over about 28 hours. The 7 retries follow after 5 seconds, 5 minutes,\n30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent. A `Retry-After` header of up to a day can delay them. First attempts are started in order, up to 16 at a time, before\nretries, and a failure does not delay later events. A receiver that returns 410, or has had no successful delivery for 5 days, is disabled, with the audit record `webhook.disabled`: its deliveries fail with the code `disabled`, and it receives no events until an owner enables it.\n\nWith `extendedEvents: true`, the subscription can also receive the events of `extended_events`, and an empty `events` includes them.\n\nWith `?test=1`, no subscription is created and nothing is sent to the body's URL: a `test` event is sent to subscriptions to all events or to `test`.\nThe response is the same even if none match.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: null,
@@ -1211,7 +1210,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/events',
     description:
-      "Report an order, a click or a page view\n\n**conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.\n`Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes; if its amounts differ from the recorded ones, the response has `X-Order-Differs: true`.\nA recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.\n\nWith `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.\n\n**click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 once they are on disk.\nAn unknown `ref` is stored too. Send a click's `id` as the order's `clickId`. Both are safe to retry after a 503.\n\nA click ID belongs to the affiliate that it was first recorded with. A later click with the same ID and another affiliate is stored under the response's `id` instead. Orders with the click ID\nare still credited to the first affiliate. IDs are compared exactly and are scoped to the shop.\nA click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.\n\nUnknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is a property misspelled by letter case, `_` or `-`,\nor by one character: `discount_cents` returns 400 `unknown_property`. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`;\nwhen both are sent, they must have the same value. Empty text in these fields or in a field of evidence counts as not sent.",
+      "Report an order, a click, or a page view\n\n**conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.\n`Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes; if its amounts differ from the recorded ones, the response has `X-Order-Differs: true`.\nA recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.\n\nWith `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.\n\n**click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 once they are on disk.\nAn unknown `ref` is stored too. Send a click's `id` as the order's `clickId`. Both are safe to retry after a 503.\n\nA click ID belongs to the affiliate that it was first recorded with. A later click with the same ID and another affiliate is stored under the response's `id` instead. Orders with the click ID\nare still credited to the first affiliate. IDs are compared exactly and are scoped to the shop.\nA click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.\n\nUnknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is a property misspelled by letter case, `_` or `-`,\nor by one character: `discount_cents` returns 400 `unknown_property`. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`;\nwhen both are sent, they must have the same value. Empty text in these fields or in a field of evidence counts as not sent.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: 'query',
@@ -1245,7 +1244,7 @@ export const operations: readonly Operation[] = [
                       type: ['integer', 'null'],
                       minimum: 0,
                       maximum: 2147483647,
-                      description: 'More than the goods is accepted, and counts as much as they do.',
+                      description: 'A discount above the goods is accepted and counts as much as the goods.',
                     },
                     shippingCents: { type: ['integer', 'null'], minimum: 0, maximum: 2147483647 },
                     taxCents: { type: ['integer', 'null'], minimum: 0, maximum: 2147483647 },
@@ -1256,7 +1255,7 @@ export const operations: readonly Operation[] = [
                           pattern:
                             '^(AED|AFN|ALL|AMD|ANG|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BGN|BHD|BIF|BMD|BND|BOB|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHF|CLF|CLP|CNY|COP|COU|CRC|CUC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HRK|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SLL|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAF|XCD|XCG|XOF|XPF|YER|ZAR|ZMW|ZWG|ZWL)$',
                           description:
-                            'A currency of ISO 4217. Currencies that were replaced lately are accepted for earlier orders.',
+                            'An ISO 4217 currency. Recently replaced currencies are accepted for earlier orders.',
                         },
                         { type: 'null' },
                       ],
@@ -1585,7 +1584,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/customers',
     description:
-      "Report a customer who signed up\n\nBinds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.\nA customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged. Otherwise a report with both, or a credited order, adds the one that the customer lacks.\n\nThe first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.\nThe evidence is the same as for a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.\nWithout evidence that matches, for an archived or `REJECTED` affiliate, and for the affiliate's own address the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report may bind it. A `PENDING` affiliate is bound.\n\nTo move customers from another service, also send `orders` and `firstOrderAt`, what that service has counted. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `customer.bound`, or `customer.created` when nobody is bound, in the same transaction. Sends `customer.bound`.",
+      "Report a customer who signed up\n\nBinds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.\nA customer is identified by `customerId`, or by `customerEmail` if there is none. Only a keyed hash of the address is stored. If the two belong to different customers, `customerId` takes precedence, and nothing is merged. Otherwise a report with both, or a credited order, adds the one that the customer lacks.\n\nThe first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.\nThe evidence is the same as for a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.\nIf no evidence matches, the affiliate is archived or `REJECTED`, or the address is the affiliate's own, the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report can bind the customer. A `PENDING` affiliate is bound.\n\nTo move customers from another service, also send that service's counts as `orders` and `firstOrderAt`. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `customer.bound`, or `customer.created` when nobody is bound, in the same transaction. Sends `customer.bound`.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: 'query',
@@ -1650,8 +1649,7 @@ export const operations: readonly Operation[] = [
               ],
             },
           ],
-          description:
-            'A customer, and what shows who referred the customer. Requires `customerId` or `customerEmail`.',
+          description: 'A customer, and evidence of who referred them. Requires `customerId` or `customerEmail`.',
         },
       },
       required: ['body'],
@@ -1665,7 +1663,7 @@ export const operations: readonly Operation[] = [
     method: 'DELETE',
     path: '/api/v1/customers',
     description:
-      'Unbind a customer\n\nLater orders of the customer need other evidence, and a later report may bind the customer again. Recorded commissions stay. A customer who is not bound stays as it is.\nWrites the audit record `customer.unbound` in the same transaction.',
+      "Unbind a customer\n\nThe customer's later orders need other evidence, and a later report can bind the customer again. Recorded commissions are kept. Unbinding a customer who is not bound changes nothing.\nWrites the audit record `customer.unbound` in the same transaction.",
     retry: 'repeatable',
     pathParameters: [],
     dryRun: null,
@@ -1684,7 +1682,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/orders',
     description:
-      'List orders\n\nEvery order that was reported, by the API or by a store, newest `happenedAt` first. An order that is not in the list was never reported.\nOne that no affiliate was credited for has `commissionId` null, and `attribution.reasonCode` says why.',
+      'List orders\n\nEvery order that was reported, by the API or by a store, newest `happenedAt` first. An order that is not in the list was never reported. If no affiliate was credited, `commissionId` is null, and `attribution.reasonCode` says why.',
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -1705,7 +1703,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 260,
           description:
-            "Only the orders that this names: the stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same ID, and several orders the same name.",
+            "Only orders with this ID or name: the stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same ID, and several orders the same name.",
         },
         affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         credited: {
@@ -1740,7 +1738,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/orders/explanation',
     description:
-      "Explain the decision about an order\n\nFor every reported order, credited or not: every piece of evidence and why it won or lost, the restriction on the winner, and the\ncalculation line by line, with refunds. What owners receive from `explainOrder`, without the customer's ID and address.\nAn order that was never reported is 404 `order_not_found`; one that nobody was credited for has the outcome `NOBODY`.",
+      "Explain the decision about an order\n\nFor every reported order, credited or not: every piece of evidence and why it won or lost, the restriction on the winner, and the\ncalculation line by line, with refunds. This is what owners get from `explainOrder`, without the customer's ID and address.\nAn order that was never reported is 404 `order_not_found`; one that nobody was credited for has the outcome `NOBODY`.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -1767,7 +1765,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/refunds',
     description:
-      "Report a refund of an order\n\nFor orders that are reported as conversions, in any order and as often as necessary. A refund lowers the commission of its order to what the remaining goods earn at the recorded rate.\nOnce the commission is paid, the difference becomes a negative row with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout nets.\n\nThe response is 200 when the order was reported, and 202 when it was not: the refund is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.\nAn order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund ID that was reported for the order before changes nothing, with any key; `warning` says when its amount or line items differ.\nA refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.\nRefunds of a connected store are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `commission.refunded` in the same transaction.",
+      "Report a refund of an order\n\nFor orders reported as conversions, before or after the order, as often as needed. A refund reduces its order's commission to what the remaining goods earn at the recorded rate.\nOnce the commission is paid, the difference becomes a negative row with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout nets.\n\nThe response is 200 when the order was reported, and 202 when it was not: the refund is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.\nAn order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). Reporting a refund ID again for the order changes nothing, with any key; `warning` says if its amount or line items differ. A refund that exceeds what is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.\nA connected store reports its own refunds. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `commission.refunded` in the same transaction.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: 'query',
@@ -1825,7 +1823,7 @@ export const operations: readonly Operation[] = [
                             minimum: 0,
                             maximum: 2147483647,
                             description:
-                              'What was refunded for the units, net of discount, without tax. At most what is left of the line counts. Defaults to their share of what was paid for the line.',
+                              "The amount refunded for the units, net of discount, without tax. At most what is left of the line counts. Defaults to their share of the line's price.",
                           },
                         },
                       },
@@ -1858,7 +1856,7 @@ export const operations: readonly Operation[] = [
                       pattern:
                         '^(AED|AFN|ALL|AMD|ANG|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BGN|BHD|BIF|BMD|BND|BOB|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHF|CLF|CLP|CNY|COP|COU|CRC|CUC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HRK|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SLL|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAF|XCD|XCG|XOF|XPF|YER|ZAR|ZMW|ZWG|ZWL)$',
                       description:
-                        'A currency of ISO 4217. Currencies that were replaced lately are accepted for earlier orders.',
+                        'An ISO 4217 currency. Recently replaced currencies are accepted for earlier orders.',
                     },
                     { type: 'null' },
                   ],
@@ -1901,7 +1899,7 @@ export const operations: readonly Operation[] = [
     method: 'DELETE',
     path: '/api/v1/refunds',
     description:
-      'Cancel a refund\n\nFor a refund that did not last, such as one that failed, or a dispute that was won. An unpaid commission gets the amount and the status that it would have without the refund.\nA paid commission gets a positive row with `orderId` `adj:<commission id>:<externalRefundId>:canceled`, which the next payout includes; the negative row of the refund stays.\n\nThe response is 200 when the refund was reported, and 202 when the refund or its order was not: the cancellation is stored, and the refund then changes nothing. The result is the same in any order of arrival.\nRepeating it changes nothing. A canceled refund cannot be reported again: use another ID.\n\nWrites the audit record `commission.refunded` with the ID `<externalRefundId>:canceled` in the same transaction.',
+      'Cancel a refund\n\nFor a refund that did not go through, such as a failed refund or a won dispute. An unpaid commission gets the amount and the status that it would have without the refund.\nA paid commission gets a positive row with `orderId` `adj:<commission id>:<externalRefundId>:canceled`, which the next payout includes; the negative row of the refund stays.\n\nThe response is 200 when the refund was reported, and 202 when the refund or its order was not: the cancellation is stored, and the refund then changes nothing. The result is the same in any order of arrival.\nRepeating it changes nothing. A canceled refund cannot be reported again: use another ID.\n\nWrites the audit record `commission.refunded` with the ID `<externalRefundId>:canceled` in the same transaction.',
     retry: 'repeatable',
     pathParameters: [],
     dryRun: null,
@@ -1935,7 +1933,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/cancellations',
     description:
-      "Report that an order was canceled\n\nFor orders that are reported as conversions, canceled as a whole. An unpaid commission becomes `CANCELED`; a paid one becomes `REVERSED`, and what refunds have not taken back becomes a negative row, which the next payout nets.\n\nThe response is 200 when the order was reported, and 202 when it was not: the cancellation is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.\nAn order that no affiliate was credited for keeps its cancellation until a later report of it is credited (200, `outcome: noted`). Repeating a cancellation changes nothing.\nCancellations of a connected store are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `commission.canceled` or `commission.reversed` in the same transaction.",
+      "Report that an order was canceled\n\nFor orders reported as conversions that were canceled as a whole. An unpaid commission becomes `CANCELED`; a paid one becomes `REVERSED`, and the part that refunds have not taken back becomes a negative row, which the next payout nets.\n\nThe response is 200 when the order was reported, and 202 when it was not: the cancellation is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.\nAn order that no affiliate was credited for keeps its cancellation until a later report of it is credited (200, `outcome: noted`). Repeating a cancellation changes nothing.\nA connected store reports its own cancellations. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `commission.canceled` or `commission.reversed` in the same transaction.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: 'query',
@@ -1978,7 +1976,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/shop',
     description:
-      'Get the shop\n\nThe shop of the API key, and what clients need to build periods and amounts. Any valid key may call it; no scope is needed.\n`timeZone` is the time zone of the months in the CLI and on the dashboard. The API itself takes instants.',
+      "Get the shop\n\nThe API key's shop, and what clients need to build periods and amounts. Any valid key can call it; no scope is needed. `timeZone` applies to months in the CLI and the dashboard. The API itself takes instants.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -2172,7 +2170,7 @@ export const operations: readonly Operation[] = [
                               from: { type: 'integer', minimum: 1, maximum: 2147483647 },
                               to: { type: 'integer', minimum: 1, maximum: 2147483647 },
                             },
-                            description: 'Which credited order of the customer in the shop it is, from 1.',
+                            description: "Which of the customer's credited orders in the shop it is, from 1.",
                           },
                           customerMonth: {
                             type: 'object',
@@ -2249,7 +2247,7 @@ export const operations: readonly Operation[] = [
                         type: 'integer',
                         minimum: 1,
                         maximum: 2147483647,
-                        description: "The most that an order in the shop's currency earns, before tax.",
+                        description: "The maximum that an order in the shop's currency earns, before tax.",
                       },
                     },
                   },

@@ -19,7 +19,7 @@ export function toResult(response: unknown, confirmation?: string): CallToolResu
   })
 }
 
-/** An error of the API, or of this server. Its message may repeat what others typed. */
+/** An error from the API or from this server. Its message may repeat text that others typed. */
 export function toErrorResult(thrown: unknown): CallToolResult {
   const { status, code, message, requestId } = toFailure(thrown)
   return { ...toContent({ notice: NOTICE, error: { status, code, message, requestId } }), isError: true }

@@ -59,7 +59,7 @@ function createServer(
       continue
     }
     const isAllowed = allowed.has(operation.group)
-    // A dry run is a read: it is offered without its write.
+    // A dry run only reads, so it is offered even without its write.
     if (dryRun || isAllowed) {
       const title = `Previews ${name} and changes nothing.`
       const text = isAllowed ? `${title} Returns the confirmation that ${name} requires.` : title
@@ -104,13 +104,13 @@ const hintsOf = ({ retry, group }: Operation): ToolAnnotations => ({
   idempotentHint: retry === 'repeatable',
 })
 
-/** A call as it is previewed and confirmed: without the `dryRun` that the preview sets. */
+/** A call in the form that is previewed and confirmed, without the preview's `dryRun`. */
 function callOf({ name }: Operation, { body, dryRun: _, ...parameters }: Input): { operation: string; input: Input } {
   const { dryRun: __, ...rest } = body ?? {}
   return { operation: name, input: { ...parameters, ...(body && { body: rest }) } }
 }
 
-/** What a call would change: its dry run, or what is there now. */
+/** What a call would change: its dry run, or the current state. */
 async function stateOf(operation: Operation, input: Input, caller: Caller): Promise<unknown> {
   const { dryRun, method, path } = operation
   if (dryRun === 'query') return caller.call(operation, { ...input, dryRun: '1' })
@@ -127,7 +127,7 @@ const withConfirmation = ({ name, description, input }: Operation) => ({
   },
 })
 
-/** The API validates requests, and says more about what is wrong than a validator here. */
+/** Accepts everything. The API validates requests and gives better errors than a validator here. */
 const unvalidated: jsonSchemaValidator = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
 }

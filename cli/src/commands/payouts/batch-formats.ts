@@ -2,10 +2,10 @@ import { decimal, isPayableByPaypal, paypalFile, wiseFile } from '@referral/serv
 import { type Cell, isFormula } from '../../csv/write.ts'
 import { sanitizeText } from '../../output/text.ts'
 
-/** The row of an affiliate in the export of a batch. */
+/** An affiliate's row in a batch's export. */
 export interface PayoutRow {
   batchId: string
-  /** What the payee reads. */
+  /** The remittance text for the payee. */
   note: string
   affiliateId: string
   name: string
@@ -16,7 +16,7 @@ export interface PayoutRow {
   netPayableCents: number
 }
 
-/** A format of `payouts export` without --file-id: one row per affiliate, with the totals of the batch. */
+/** A format of `payouts export` without --file-id: one row per affiliate, with the batch's totals. */
 export interface ExportFormat {
   header: readonly string[] | undefined
   /** The maximum number of rows, excluding the header. */

@@ -24,10 +24,10 @@ export async function readBatch(client: ReferralClient, id: string): Promise<Bat
   return { ...batch, lines: batch.lines ?? [] }
 }
 
-/** What a batch pays: without returned payments, which the next batch pays. */
+/** The amount a batch pays, without returned payments, which the next batch pays. */
 export const dueCentsOf = ({ totals, returnedCents = 0 }: PayoutBatch): number => totals.netPayableCents - returnedCents
 
-/** Rejects a batch that pays another total than the expected one. */
+/** Rejects a batch whose total differs from the expected one. */
 export function checkTotal(batch: PayoutBatch, expected: number | undefined, hint: string): void {
   const { id, currency, returnedCents } = batch
   const due = dueCentsOf(batch)
@@ -44,7 +44,7 @@ export function checkTotal(batch: PayoutBatch, expected: number | undefined, hin
 
 export interface BatchesByCurrency {
   batches: PayoutPreview[]
-  /** Currencies for which no batch can be created, and why. */
+  /** Currencies without a batch, and why none can be created. */
   rejected: { currency: string; error: Error }[]
 }
 

@@ -19,7 +19,7 @@ import type { UnpaidOptions } from './unpaid.ts'
 type PaymentLine = components['schemas']['PaymentLine']
 type LineState = components['schemas']['PayoutLineState']
 
-/** The columns of batches, whose days are in the shop's time zone. Other formats than tables print the instants. */
+/** Batch columns with days in the shop's time zone. Formats other than tables print instants. */
 const columnsFor = ({ timeZone }: { timeZone: string }): Column<PayoutPreview>[] => [
   'id',
   {

@@ -47,7 +47,7 @@ const PAYEE_COLUMNS = (currency: string): Column<PayoutLine>[] => [
   { field: 'netPayableCents', title: 'net', format: (line) => formatMoney(line.netPayableCents, currency) },
 ]
 
-/** A preview names the payees. On a terminal, batch and payees are tables, with days in the shop's time zone. */
+/** A preview lists the payees. On a terminal, batch and payees are tables, with days in the shop's time zone. */
 function printBatch(run: Run, batch: PayoutPreview, columns: readonly Column<PayoutPreview>[]): void {
   if (run.style.format !== 'table') {
     run.printRecord(batch)
@@ -107,14 +107,14 @@ async function warnAboutUnpaid(run: Run, client: ReferralClient, body: PayoutCre
   for (const sentence of await findUnpaid(run, client, body)) run.reporter.warn(sentence)
 }
 
-/** A failure here does not fail the command, whose result is the batch. */
+/** A failure here does not fail the command, because its result is the batch. */
 const findUnpaid = (run: Run, client: ReferralClient, body: PayoutCreate): Promise<string[]> =>
   describeUnpaid(client, body).catch((error: Error) => {
     run.reporter.info(`Cannot check for unpaid balances: ${error.message}`)
     return []
   })
 
-/** When the period has nothing to pay, adds the unpaid balances to the hint. */
+/** If the period has nothing to pay, adds the unpaid balances to the hint. */
 async function withUnpaidHint(
   run: Run,
   client: ReferralClient,

@@ -7,7 +7,7 @@ import type { exportFormats } from './batch-formats.ts'
 
 export interface ExportOptions {
   format: keyof typeof exportFormats | 'sepa'
-  /** Marks the lines as sent under this id. */
+  /** Marks lines as sent under this ID. */
   fileId?: string
   fromName?: string
   fromIban?: string
@@ -35,7 +35,7 @@ export const printFiles = (run: Run, files: readonly FileDraft[]): void =>
     ['file', 'currency', 'rows', 'totalCents', 'sha256'],
   )
 
-/** The files contain personal data: only their owner can read them. */
+/** The files contain personal data, so only their owner can read them. */
 export function writeFiles(files: readonly FileDraft[], { dir, force }: ExportOptions): void {
   const existing = files.find(({ file }) => existsSync(file) && readFileSync(file, 'utf8') !== findText(files, file))
   if (existing && !force)
@@ -50,7 +50,7 @@ export function writeFiles(files: readonly FileDraft[], { dir, force }: ExportOp
 
 const findText = (files: readonly FileDraft[], name: string) => files.find(({ file }) => file === name)?.text
 
-/** Writes checksums that `sha256sum -c` reads, and keeps the lines that other exports wrote. */
+/** Writes checksums in `sha256sum -c` format, and keeps other exports' lines. */
 function writeChecksums(files: readonly FileDraft[], sums: string): void {
   const lines = new Map<string, string>()
   const old = existsSync(sums) ? readFileSync(sums, 'utf8').split('\n').filter(Boolean) : []

@@ -9,7 +9,7 @@ import { type ExportFormat, exportFormats, type PayoutRow } from './batch-format
 import { type BatchWithLines, checkTotal, dueCentsOf, readBatch } from './batches.ts'
 import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export-files.ts'
 
-/** Exports the payees of batches: one file per currency, split at the maximum number of rows. */
+/** Exports batches' payees: one file per currency, split at the maximum number of rows. */
 export async function exportBatches(
   run: Run,
   ids: readonly string[],
@@ -131,7 +131,9 @@ function renderFile(
   return { text, rows: rows.length, totalCents, sha256: createHash('sha256').update(text).digest('hex') }
 }
 
-/** A file for a payment service must not pay what another file pays, or what the next batch pays because it was returned. */
+/**
+ * A payment service's file must not repeat what another file pays, or what the next batch pays because it was returned.
+ */
 function rejectSent({ id, currency, sentCents }: BatchWithLines, format: ExportOptions['format']): void {
   if (!sentCents || format === 'csv') return
   const amount = formatMoney(sentCents, currency)

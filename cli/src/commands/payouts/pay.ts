@@ -15,7 +15,7 @@ export interface PayOptions {
 
 const NOTHING_PAID = 'Nothing was marked as paid. Check the batch before you change the total.'
 
-/** Marks a batch as paid, if its total is the confirmed one. */
+/** Marks a batch as paid if its total equals the confirmed one. */
 export async function pay(run: Run, id: string, options: PayOptions): Promise<undefined> {
   const client = await run.client()
   const batch = await readBatch(client, id)
@@ -78,7 +78,7 @@ async function payBatch(run: Run, client: ReferralClient, batch: PayoutBatch): P
   const { error } = await client.payouts.pay(batch.id, { expectedTotalCents: batch.totals.netPayableCents }).safe()
   if (error && error.code !== 'payout_already_paid') throw error
   const current = await readBatch(client, batch.id)
-  // Another request may have paid it in the meantime, with another total.
+  // Meanwhile, another request may have marked it as paid with a different total.
   if (error) checkTotal(current, dueCentsOf(batch), NOTHING_PAID)
   return report(run, current, !error)
 }

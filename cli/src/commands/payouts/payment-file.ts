@@ -14,7 +14,7 @@ type PayoutFile = Schemas['PayoutFile']
 type FileLine = Schemas['PayoutFileLine']
 
 /**
- * Marks the lines of a batch that a format can pay as sent, and writes them to a file. The same id again writes the same
+ * Marks a batch's lines that a format can pay as sent, and writes them to a file. Repeating the ID writes the same
  * file. Payments that cannot be sent are reported.
  */
 export async function exportPaymentFile(
@@ -42,7 +42,7 @@ export async function exportPaymentFile(
   return reportRest(run, client, batchId)
 }
 
-/** The options that only SEPA has. */
+/** Options that only SEPA has. */
 function sepaOptions({ format, fromName, fromIban, fromBic, executionDate }: ExportOptions) {
   const hasOption = [fromName, fromIban, fromBic, executionDate].some((option) => option !== undefined)
   if (format !== 'sepa') {
@@ -57,7 +57,7 @@ function sepaOptions({ format, fromName, fromIban, fromBic, executionDate }: Exp
   }
 }
 
-/** The lines of a file, read in pages. */
+/** A file's lines, read in pages. */
 export async function readFile(
   client: ReferralClient,
   { id }: Pick<PayoutFile, 'id'>,
@@ -72,7 +72,7 @@ export async function readFile(
   }
 }
 
-/** Reports the payments that no file contains: blocked ones, and those of another payment method. */
+/** Reports payments that no file contains: blocked ones, and ones with another payment method. */
 async function reportRest(run: Run, client: ReferralClient, batchId: string): Promise<ExitCode | undefined> {
   const { totals } = await readLines(client, batchId, { state: 'READY', limit: 1 })
   if (totals.READY.lines > 0)

@@ -10,12 +10,12 @@ import { readFile } from './payment-file.ts'
 type PaymentResult = components['schemas']['PaymentResult']
 type Reconciled = components['schemas']['ReconciledResult']
 
-/** More would not fit into memory when it is parsed. */
+/** Larger files would not fit into memory when parsed. */
 const MAX_BYTES = 100 * 1024 * 1024
-/** The limit of one request. */
+/** The API's limit for one request. */
 const MAX_RESULTS = 500
 
-/** Reads a file of a bank or payment service, and records what it reports. */
+/** Reads a file from a bank or payment service, and records its results. */
 export async function reconcile(run: Run, file: string): Promise<ExitCode | undefined> {
   const reported = readResults(file)
   const { kind, pending, problems, others } = reported
@@ -51,7 +51,7 @@ function readResults(file: string): ReportedResults {
   return asUsageError(() => readPaymentResults(text, file))
 }
 
-/** The results of payment files that were settled or rejected as a whole. */
+/** Results for payment files that were settled or rejected as a whole. */
 async function resultsOfFiles(run: Run, client: ReferralClient, { files }: ReportedResults): Promise<PaymentResult[]> {
   const results: PaymentResult[] = []
   for (const { id, outcome, reason, date } of files) {

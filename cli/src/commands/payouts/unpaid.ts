@@ -28,7 +28,7 @@ const columnsFor = ({ timeZone }: { timeZone: string }): Column<Balance>[] => [
   { field: 'oldestAt', title: 'oldest', format: ({ oldestAt }) => dayIn(oldestAt, timeZone) },
 ]
 
-/** Lists the balances that a batch of the period does not pay. */
+/** Lists balances that a batch for the period does not pay. */
 export async function listUnpaid(run: Run, options: UnpaidOptions): Promise<undefined> {
   const { from: periodStart, to: periodEnd } = await requirePeriod(options, run)
   const { affiliates, truncated, reasons } = await (await run.client()).payouts.unpaid({
@@ -45,7 +45,7 @@ export async function listUnpaid(run: Run, options: UnpaidOptions): Promise<unde
   for (const sum of reasons) run.reporter.info(toSentence(sum))
 }
 
-/** Describes the balances that a batch does not pay, one sentence for each reason and currency. */
+/** Describes balances that a batch does not pay, one sentence per reason and currency. */
 export async function describeUnpaid(client: ReferralClient, body: PayoutCreate): Promise<string[]> {
   const { periodStart, periodEnd, includeEarlier, currency, affiliateIds, programId } = body
   const [affiliateId, ...others] = affiliateIds ?? []

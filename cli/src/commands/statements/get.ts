@@ -8,7 +8,7 @@ export interface StatementOptions {
   format: 'json' | 'csv' | 'html'
 }
 
-/** Prints the statement of an affiliate in the format of a file. */
+/** Prints an affiliate's statement in a file's format. */
 export async function printStatement(run: Run, affiliateId: string, options: StatementOptions): Promise<undefined> {
   const { format } = options
   const month = await monthOf(run, options.month)
@@ -27,7 +27,7 @@ export async function printStatement(run: Run, affiliateId: string, options: Sta
 
 const DAYS_MS = 15 * 86_400_000
 
-/** The name of a month; `last` and `this` are those of the shop. */
+/** A month's name. `last` and `this` follow the shop's time zone. */
 export async function monthOf(run: Run, month: string): Promise<string> {
   if (/^\d{4}-/.test(month)) return month
   const { from } = await requirePeriod({ month }, run)
@@ -39,7 +39,7 @@ export interface LedgerOptions {
   month: string
 }
 
-/** Prints the ledger of a month as CSV. */
+/** Prints a month's ledger as CSV. */
 export async function printLedger(run: Run, options: LedgerOptions): Promise<undefined> {
   const month = await monthOf(run, options.month)
   run.printText(unwrap(await (await run.ownerClient()).GET('/admin/v1/ledger', { params: { query: { month } } })))

@@ -6,7 +6,7 @@ import { CliError, type ExitCode, exitCode, notFoundError, usageError } from '..
 import type { Run } from '../../run.ts'
 import { requireSecret, type SecretOptions } from '../../secrets.ts'
 
-/** What the service did with the events of a file. */
+/** How the service handled a file's events. */
 interface StripeReplay {
   recorded: number
   ignored: number
@@ -15,7 +15,7 @@ interface StripeReplay {
 
 const MAX_TRIES = 5
 
-/** Sends the events of a file in its order. Stops at the first signature that the service rejects. */
+/** Sends a file's events in order. Stops at the first signature that the service rejects. */
 export async function replay(run: Run, file: string, options: SecretOptions): Promise<ExitCode | undefined> {
   if (!existsSync(file)) throw notFoundError(`Cannot read ${file}: no such file.`)
   const [secret = ''] = run.dryRun ? [] : (await requireSecret(run.context, options)).split(/\s+/)

@@ -49,7 +49,7 @@ export interface RedeliverOptions {
   status?: 'FAILED' | 'SENT'
 }
 
-/** Queues one delivery again, or all of a subscription and period, in several requests. */
+/** Queues one delivery again, or all of a subscription's in a period, with several requests. */
 export async function redeliver(run: Run, id: string | undefined, options: RedeliverOptions): Promise<undefined> {
   const { webhook, from } = options
   if (Boolean(id) === Boolean(webhook)) throw usageError('Pass the id of a delivery, or --webhook and --from.')

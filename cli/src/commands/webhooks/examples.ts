@@ -1,6 +1,6 @@
 // Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
-/** The example payload of each event in the contract. */
+/** Each event's example payload in the contract. */
 export const examples: Record<string, { event: string; timestamp: string; shop_id: string; data: object }> = {
   'affiliate.approved': {
     event: 'affiliate.approved',

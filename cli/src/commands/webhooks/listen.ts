@@ -58,13 +58,13 @@ export async function listen(run: Run, options: ListenOptions): Promise<undefine
   if (stop.interrupted) throw new CliError(exitCode.interrupted, 'Interrupted.', { code: 'interrupted' })
 }
 
-/** The receiver's secret, else one derived from the API key, which is the same on each run. */
+/** The receiver's secret, or one derived from the API key, which is the same on each run. */
 const readListenSecret = (run: Run, { secretFile }: ListenOptions): string =>
   secretFile === undefined
     ? createHmac('sha256', requireCredential(run.settings, 'apiKey')).update('referral webhooks listen').digest('hex')
     : readSecretFile(secretFile)
 
-/** Returns the events after a position; undefined while the service cannot be reached. */
+/** Returns the events after a position. Undefined while the service is unreachable. */
 async function createPoll(run: Run, extendedEvents: boolean | undefined) {
   const client = await run.client()
   let isReachable = true
@@ -76,7 +76,7 @@ async function createPoll(run: Run, extendedEvents: boolean | undefined) {
       isReachable = true
       return page
     } catch (error) {
-      // Polling again does not help when the service rejects the request.
+      // Polling again does not help if the service rejects the request.
       const { exitCode: code } = toFailure(error)
       if (code !== exitCode.unavailable && code !== exitCode.rateLimited) throw error
       if (isReachable) run.reporter.info('connection lost; reconnecting')
@@ -110,7 +110,7 @@ async function forward(run: Run, { id, event, secret, receiver }: Forwarded): Pr
   await print(run, delivery, `${event.event} ${id} ${outcome}`)
 }
 
-/** @param secret null when it comes from a file. */
+/** @param secret null if it comes from a file */
 const printOpen = (run: Run, secret: string | null): Promise<void> =>
   print(
     run,
@@ -118,7 +118,7 @@ const printOpen = (run: Run, secret: string | null): Promise<void> =>
     secret === null ? 'signed with the secret of the file' : `signing secret: ${secret}`,
   )
 
-/** Writes a line immediately, because the command does not end. */
+/** Writes a line immediately, because the command does not end by itself. */
 async function print(run: Run, data: object, line: string): Promise<void> {
   const { format } = run.style
   run.printText(format === 'json' || format === 'ndjson' ? `${toJson(data)}\n` : `${sanitizeText(line)}\n`)

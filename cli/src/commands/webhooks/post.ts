@@ -1,16 +1,16 @@
 import { usageError } from '../../errors.ts'
 
-/** The response of a receiver; `status` is undefined when there was none. */
+/** A receiver's response. `status` is undefined if there was none. */
 export interface ReceiverResponse {
   status: number | undefined
   ms: number
-  /** What a receiver that rejected the delivery said, or why there was no response. */
+  /** The receiver's reason for rejecting the delivery, or why there was no response. */
   reason?: string
 }
 
 const TIMEOUT_MS = 10_000
 
-/** Parses the URL of a receiver, which may be on this machine. `localhost:3000` is http. */
+/** Parses a receiver's URL, which may be on this machine. `localhost:3000` means http. */
 export function parseReceiverUrl(text: string): string {
   const url = /^(localhost|[\w.-]+:\d+)(?=[:/]|$)/i.test(text) ? `http://${text}` : text
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
@@ -48,7 +48,7 @@ export async function postDelivery(
 
 const MAX_REASON_LENGTH = 200
 
-/** The beginning of an error's body, which usually names what is wrong. */
+/** The start of an error's body, which usually names the problem. */
 async function readReason(response: Response): Promise<string> {
   let text = ''
   const decoder = new TextDecoder()

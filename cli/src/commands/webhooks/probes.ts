@@ -7,11 +7,11 @@ export interface ProbeContext {
   now: number
 }
 
-/** A check of a receiver. */
+/** A check for a receiver. */
 export interface Probe {
   name: string
   expected: 'accept' | 'refuse'
-  /** What to change when the check fails. */
+  /** The remedy if the check fails. */
   advice: string
   /** The deliveries, which are sent in sequence. */
   deliveries: (context: ProbeContext) => Promise<SignedDelivery[]>
@@ -33,7 +33,7 @@ const legacySignatureOnly = async (context: ProbeContext, change: (signature: st
 const signRawBody = (context: ProbeContext, body: string | Uint8Array, name = 'test') =>
   context.sign(body, { headers: { 'x-service-event': name } })
 
-// Whitespace, escapes, 1.0 and the order of keys are lost when the body is parsed and serialized again.
+// Parsing and serializing the body loses whitespace, escapes, 1.0, and key order.
 const unusualJson = (context: ProbeContext) =>
   `{ "data" : {"test":true,"message":"caf\\u00e9 \\/ 1.0","amount":1.0,"big":12345678901234567890} ,\n "shop_id":"shp_check","timestamp":"${new Date(context.now).toISOString()}","event":"test"}`
 
@@ -51,7 +51,7 @@ export const probes: readonly Probe[] = [
     deliveries: async (context) => {
       const { body, headers } = await context.sign(event)
       const flipped = Uint8Array.from(body)
-      // The last letter of the message: the body stays valid JSON.
+      // Changes the message's last letter, so that the body stays valid JSON.
       const at = flipped.lastIndexOf('k'.charCodeAt(0))
       flipped[at] = (flipped[at] ?? 0) ^ 1
       return [{ body: flipped, headers }]

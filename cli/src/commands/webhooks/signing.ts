@@ -9,7 +9,7 @@ import { readSecret, requireSecret, type SecretOptions } from '../../secrets.ts'
 import { examples } from './examples.ts'
 import { parseReceiverUrl, postDelivery } from './post.ts'
 
-/** Signs an example event of the contract and sends it to a receiver. */
+/** Signs one of the contract's example events and sends it to a receiver. */
 export async function trigger(run: Run, event: string, options: SecretOptions & { to: string }): Promise<undefined> {
   const example = Object.hasOwn(examples, event) ? examples[event] : undefined
   if (!example) throw usageError(`Unknown event ${event}.`, `Events: ${Object.keys(examples).join(', ')}.`)
@@ -75,7 +75,7 @@ export interface VerifyOptions extends SecretOptions {
   tolerance?: string
 }
 
-/** Verifies the signature of a body. @throws {CliError} with the code of the verifier when it is invalid. */
+/** Verifies a body's signature. @throws {CliError} with the verifier's code if it is invalid */
 export async function verifyBody(run: Run, file: string | undefined, options: VerifyOptions): Promise<undefined> {
   const { signature, header = [] } = options
   if (signature === undefined && header.length === 0)

@@ -46,7 +46,7 @@ export const enableWebhook = (run: Run, id: string): Promise<undefined> => patch
 
 export type UpdateOptions = Pick<CreateOptions, 'events' | 'retryPolicy' | 'extendedEvents'> & { url?: string }
 
-/** Changes the given fields of a subscription. */
+/** Changes a subscription's given fields. */
 export async function updateWebhook(run: Run, id: string, options: UpdateOptions): Promise<undefined> {
   const { url, events, retryPolicy, extendedEvents } = options
   const names = events?.flatMap(parseEventNames)
@@ -84,7 +84,7 @@ export async function rotateSecret(run: Run, id: string, options: RotateOptions)
   run.printRecord({ ...subscription, secret: secretInput ? null : secret })
 }
 
-/** An empty text stays a name, so that an unset variable does not subscribe to all events. */
+/** Empty text counts as a name, so that an unset variable does not subscribe to all events. */
 const parseEventNames = (text: string): string[] =>
   text === ''
     ? ['']

@@ -1,10 +1,10 @@
-// The pages work without this script. It adds a search as you type, copy buttons, "select all", counts of a selection, keys for charts, lists
-// and pages, the check of codes while they are typed, files that are dropped, passkeys, and figures that are added up.
+// The pages work without this script. It adds search as you type, copy buttons, "select all", selection counts, keys
+// for charts, lists, and pages, code validation while typing, file drop, passkeys, and reloading when figures are ready.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
   button.hidden = false
   button.addEventListener('click', async () => {
-    // Browsers provide no clipboard without https. In that case only select the text.
+    // Browsers provide no clipboard without https. Then only select the text.
     getSelection().selectAllChildren(source)
     if (!navigator.clipboard) return
     await navigator.clipboard.writeText(source.textContent)
@@ -12,7 +12,7 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   })
 }
 
-/** The sum of the chosen rows in each currency, if they have amounts. */
+/** The selected rows' total in each currency, if they have amounts. */
 const sumsOf = (boxes) => {
   const sums = new Map()
   for (const { dataset } of boxes) {
@@ -43,7 +43,7 @@ for (const box of document.querySelectorAll('input[data-all]')) {
   })
   for (const other of others()) {
     other.addEventListener('change', show)
-    // In a form, Enter would send the selection.
+    // In a form, Enter would submit the selection.
     other.addEventListener('keydown', (event) => event.key === 'Enter' && event.preventDefault())
   }
 }
@@ -63,7 +63,7 @@ for (const list of document.querySelectorAll('.marks')) {
   })
 }
 
-// Codes: at most nine characters, without spaces and without 0, o and O. The server checks them again.
+// Codes have at most nine characters, no spaces, and no 0, o, or O. The server validates them again.
 for (const field of document.querySelectorAll('input[data-code]')) {
   const hint = document.getElementById(field.dataset.code)
   field.addEventListener('input', () => {
@@ -73,18 +73,18 @@ for (const field of document.querySelectorAll('input[data-code]')) {
   })
 }
 
-// The field that was rejected may be folded away.
+// The rejected field may be inside a closed disclosure.
 for (const field of document.querySelectorAll('main form[method=post] [aria-invalid=true]')) {
   const closed = field.closest('details')
   if (closed) closed.open = true
   field.focus()
 }
 
-// The current tab may be outside of a narrow screen.
+// On a narrow screen, the current tab may be outside the view.
 for (const tab of document.querySelectorAll('.tabs [aria-current]'))
   tab.closest('ul').scrollLeft = tab.offsetLeft - tab.closest('ul').offsetLeft - 40
 
-// Filters that open above the list close with a click elsewhere and with Escape.
+// A click elsewhere or Escape closes the filters that open above the list.
 for (const more of document.querySelectorAll('.filters details')) {
   const close = () => more.removeAttribute('open')
   document.addEventListener('click', ({ target }) => !more.contains(target) && close())
@@ -95,7 +95,7 @@ for (const more of document.querySelectorAll('.filters details')) {
   })
 }
 
-// One search for everything: the results of its page, in a dialog, as you type.
+// The search dialog shows the search page's results as you type.
 const search = document.getElementById('finder')
 let openSearch
 if (search) {
@@ -111,7 +111,7 @@ if (search) {
     const { signal } = latest
     try {
       const response = await fetch(`/admin/search?${new URLSearchParams({ q: field.value })}`, { signal })
-      // The session is over: the page asks to sign in.
+      // The session has ended, so open the sign-in page.
       if (response.redirected) location.reload()
       const page = new DOMParser().parseFromString(await response.text(), 'text/html')
       found.replaceChildren(...(page.querySelector('main .found') ?? page.querySelector('main')).childNodes)
@@ -121,7 +121,7 @@ if (search) {
       search.querySelector('[role=status]').textContent = isSearching ? '' : `${count} ${count === 1 ? 'result' : 'results'}`
       if (isSearching) timer = setTimeout(show, 400)
     } catch {
-      // A newer text is being searched, or the server is not reached; Enter opens the page of the search then.
+      // Another search has started, or the server is unreachable. Enter opens the search page.
     }
   }
   openSearch = (text = '') => {
@@ -150,7 +150,7 @@ if (search) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[key]
     if (step) {
       event.preventDefault()
-      // The first result is chosen while the field has the focus.
+      // While the field has focus, the first result is selected.
       const next = target === field ? (step > 0 ? 1 : all.length - 1) : at + step
       ;(next === 0 || next < 0 ? field : (all[next] ?? field)).focus()
     } else if (at >= 0 && key.length === 1 && !ctrlKey && !metaKey && !altKey) field.focus()
@@ -174,7 +174,7 @@ if (search) {
   })
 }
 
-// Keys of one character. They can be turned off, because speech input types them by accident.
+// Single-character keys can be turned off, because speech input triggers them by accident.
 const keys = document.getElementById('keys')
 if (keys) {
   const OFF = 'referral-keys-off'
@@ -195,7 +195,7 @@ if (keys) {
     button.addEventListener('click', () => keys.showModal())
   }
   const rows = [...document.querySelectorAll('main tbody tr')]
-  /** The row with the focus, or the one before the first. */
+  /** The index of the focused row, or -1. */
   const current = () => rows.findIndex((row) => row.contains(document.activeElement))
   const step = (by) => {
     const row = rows[Math.min(rows.length - 1, Math.max(0, current() + by))]
@@ -227,23 +227,23 @@ if (keys) {
   })
 }
 
-// Figures that were not ready when the page opened. Below the problem of a form, opening the page again would send the form.
+// Reload when figures were not ready. Not after a rejected form: reloading would send it again.
 if (!document.getElementById('problem'))
   for (const { dataset } of document.querySelectorAll('[data-reload]')) setTimeout(() => location.reload(), dataset.reload)
 
-// A double click sends a form once.
+// A double click submits a form once.
 let sent = new WeakSet()
 document.addEventListener('submit', (event) => {
   if (event.defaultPrevented || event.target.method !== 'post') return
   if (sent.has(event.target)) event.preventDefault()
   sent.add(event.target)
 })
-// The browser may show the page again as it was.
+// The browser may restore the page from its cache.
 addEventListener('pageshow', () => {
   sent = new WeakSet()
 })
 
-// A file that is dropped next to its field is chosen.
+// A file dropped next to the field is selected.
 for (const zone of document.querySelectorAll('[data-drop]')) {
   const input = zone.querySelector('input[type=file]')
   for (const kind of ['dragover', 'dragleave', 'drop'])
@@ -258,7 +258,7 @@ for (const zone of document.querySelectorAll('[data-drop]')) {
     })
 }
 
-// Passkeys: the form is sent with the response of the browser, in the JSON format of the standard.
+// Passkeys: submit the form with the browser's response, in the standard's JSON format.
 for (const form of document.querySelectorAll('form[data-passkey]')) {
   const { passkey, origin, options } = form.dataset
   if (!globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON || location.origin !== origin) continue

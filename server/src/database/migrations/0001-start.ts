@@ -7,7 +7,7 @@ import { createRowCounts } from './0001-start/row-counts.ts'
 import { schemaOf } from './0001-start/schema.ts'
 import { createWebhooks } from './0001-start/webhooks.ts'
 
-/** The schema of the first release. */
+/** The first release's schema. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const schema = schemaOf(db)
   await createAccounts(schema)

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** What refunds have left of the base of a commission. */
+/** A commission's base after refunds. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('commissions')
@@ -9,7 +9,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   const refunded = sql`coalesce((select sum(refunds."goodsCents") from refunds
     where refunds."shopId" = commissions."shopId" and refunds."commissionId" = commissions.id
       and refunds."adjustmentId" is null), 0)`
-  // The part of a refund outside of the base is not stored, so it is deducted too.
+  // The part of a refund outside the base is not stored, so it is deducted as well.
   await sql`update commissions set "remainingBaseCents" = case when "commissionBaseCents" > ${refunded}
     then "commissionBaseCents" - ${refunded} else 0 end where "commissionBaseCents" <> 0`.execute(db)
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { required, schemaOf } from './0001-start/schema.ts'
 
-/** Terms of programs by version, and what they decided about a commission. Version 1 has no row. */
+/** Program terms by version, and what they decided about a commission. Version 1 has no row. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const { text } = schemaOf(db)
   await db.schema

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** The secrets of Stripe's endpoint, and which payments belong to an invoice. */
+/** The Stripe endpoint's secrets, and the payments that belong to an invoice. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('shops').addColumn('stripeWebhookSecret', 'text').execute()
   await db.schema

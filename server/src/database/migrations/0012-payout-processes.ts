@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { schemaOf } from './0001-start/schema.ts'
 
 /**
- * A batch whose commissions move is `PROCESSING` itself. Reservations of the earlier version are given up.
+ * A batch whose commissions are being moved is itself `PROCESSING`. The earlier version's reservations are released.
  *
  * @throws Error when that version has not completed a batch that exists.
  */

@@ -4,7 +4,7 @@ import { ulid } from 'ulid'
 import { type EmailHashes, hashEmail } from '../email-hash.ts'
 import { required, schemaOf } from './0001-start/schema.ts'
 
-/** Customers are rows of their own. Until now, only their connections to affiliates were stored, with their addresses. */
+/** Customers get their own rows. Until now, only their connections to affiliates were stored, with their addresses. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await createTable(db)
   const { rows: shops } = await sql<{ id: string }>`select id from shops`.execute(db)
@@ -78,7 +78,7 @@ interface Found extends Required<Named> {
   id: string
 }
 
-/** The customer with an id, else the one with an address who has no other id. */
+/** The customer with an ID, otherwise the one with this address and no other ID. */
 async function findOrInsert(db: Kysely<unknown>, shopId: string, named: Named, createdAt: string): Promise<string> {
   const { customerId = null, emailHash = null, mailboxHash = null } = named
   const { rows } = await sql<Found>`select * from customers where "shopId" = ${shopId}
@@ -99,7 +99,7 @@ async function findOrInsert(db: Kysely<unknown>, shopId: string, named: Named, c
 
 const PAGE_SIZE = 500
 
-/** Adds the customers of the orders that have a commission, the earliest order first. */
+/** Adds the customers of orders that have a commission, earliest order first. */
 async function addOrders(db: Kysely<unknown>, shopId: string, key: string): Promise<void> {
   for (let after = { orderAt: '', orderId: '' }; ; ) {
     const { rows } = await sql<{
@@ -128,7 +128,7 @@ async function addOrders(db: Kysely<unknown>, shopId: string, key: string): Prom
   }
 }
 
-/** Binds the connected customers. Those who have ordered were usually connected by their first order. */
+/** Binds connected customers. Customers with orders were usually connected by their first order. */
 async function moveConnections(db: Kysely<unknown>, shopId: string, key: string): Promise<void> {
   const { rows } = await sql<Record<'kind' | 'value' | 'affiliateId' | 'createdAt', string>>`
     select * from connections where "shopId" = ${shopId} and kind in ('customerId', 'customerEmail')

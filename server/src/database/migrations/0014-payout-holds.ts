@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { schemaOf } from './0001-start/schema.ts'
 
-/** What a batch left out because the terms of its program hold it. */
+/** What a batch left out because its program's terms hold it. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const [column, type] of [
     ['onHoldCommissions', 'integer'],

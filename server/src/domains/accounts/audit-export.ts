@@ -14,8 +14,8 @@ type Position = Pick<AuditRow, 'seq' | 'hash'>
 const START: Position = { seq: 0, hash: '' }
 
 /**
- * Streams the audit of the shop after a row, in the order of the chain, as newline-delimited JSON that {@link verifyFile}
- * checks without the database. The credential is checked again before each page.
+ * Streams the shop's audit log after a row, in chain order, as newline-delimited JSON that {@link verifyFile} checks
+ * without the database. The credential is checked again before each page.
  *
  * @throws ApiError 400 `invalid_parameter` when the audit has no row `after`.
  */
@@ -24,14 +24,14 @@ export async function exportAudit(ctx: Context, after = 0): Promise<ReadableStre
   return toByteStream(linesOf(ctx.db, ctx.shop.id, from, async () => void (await ctx.recheck?.(ctx.db.read))))
 }
 
-/** The row of a chain with this number. @throws ApiError 400 `invalid_parameter`. */
+/** A chain's row with this number. @throws ApiError 400 `invalid_parameter`. */
 export async function findPosition({ read }: Pick<Reads, 'read'>, shopId: string, seq: number): Promise<Position> {
   const [row] = seq === 0 ? [START] : await listChain(read, shopId, seq - 1, 1)
   if (row?.seq !== seq) throw invalidField('invalid_parameter', 'after', 'must be the number of a record of the audit.')
   return { seq, hash: row.hash }
 }
 
-/** The lines of an export, each with its line break: a first line, a row of the audit each, and a last line. */
+/** An export's lines, each with its line break: a first line, a row of the audit each, and a last line. */
 export async function* linesOf(
   { read }: Pick<Reads, 'read'>,
   shopId: string,
@@ -53,7 +53,7 @@ export async function* linesOf(
   yield toLine(endOf(end))
 }
 
-/** The columns that the hash of a row covers, the hash, and what the digest of its subject and data is computed with. */
+/** The columns that a row's hash covers, the hash, and the input for the digest of its subject and data. */
 const columnsOf = (row: AuditRow): AuditRow => ({
   seq: row.seq,
   id: row.id,
@@ -83,10 +83,10 @@ const toLine = (value: object): string => `${JSON.stringify(value)}\n`
 /** The result of verifying a file. */
 export interface FileCheck {
   ok: boolean
-  /** What is wrong with the first wrong line, with its number. */
+  /** The first invalid line's number and its problem. */
   problem: string | null
   shopId: string | null
-  /** The rows that were verified. */
+  /** The verified rows. */
   rows: number
   /** The first row follows `after`, and the last row is `end`. */
   after: Position | null
@@ -101,7 +101,7 @@ const BREAKS = {
 /**
  * Verifies an export without the database: every row is unchanged, none is missing, and they are in order.
  *
- * @param known a row that is known from elsewhere, such as `audit.heads` of an earlier check; the file must contain it.
+ * @param known a row known from elsewhere, such as an earlier check's `audit.heads`; the file must contain it
  */
 export async function verifyFile(path: string, known?: Position): Promise<FileCheck> {
   const check: FileCheck = { ok: false, problem: null, shopId: null, rows: 0, after: null, end: null }
@@ -147,7 +147,9 @@ export async function verifyFile(path: string, known?: Position): Promise<FileCh
 
 const OTHER_CONTENT = 'it has content that no hash covers'
 
-/** Whether a line is what the export writes: another member, or one that is repeated, would be shown to readers unverified. */
+/**
+ * Whether a line is exactly what the export writes. An additional or repeated member would reach readers unverified.
+ */
 const isExactly = (line: string, value: object): boolean => line === JSON.stringify(value)
 
 // biome-ignore lint/suspicious/noExplicitAny: a line may contain anything

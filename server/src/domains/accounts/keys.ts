@@ -11,7 +11,7 @@ import { deleteApiKeys, findApiKey, insertApiKey, listApiKeys, updateApiKeyIfUnc
 type ApiKey = components['schemas']['ApiKey']
 type Scope = components['schemas']['Scope']
 
-// A scope of openapi.yaml that is missing here does not compile.
+// Does not compile if a scope in openapi.yaml is missing here.
 const ALL_SCOPES: Record<Scope, true> = {
   'affiliates:read': true,
   'affiliates:write': true,
@@ -79,14 +79,14 @@ export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { 
 /** Finds a key that is not revoked. @throws ApiError 404 `key_not_found`, 409 `key_already_revoked`. */
 export const find = async (ctx: Context, id: string): Promise<ApiKey> => toApiKey(await findActive(ctx, id))
 
-/** The longest overlap of a rotation: a week. */
+/** The longest overlap after a rotation: a week. */
 export const MAX_OVERLAP_SECONDS = 604_800
 
 /**
- * Replaces the secret of a key.
+ * Replaces a key's secret.
  *
- * @param overlapSeconds how long the old secret remains valid. With 0, it becomes invalid when the change commits. A secret
- *   that remained valid after an earlier rotation becomes invalid in any case.
+ * @param overlapSeconds how long the old secret stays valid. With 0, it becomes invalid when the change commits. A
+ * secret from an earlier rotation becomes invalid in any case.
  * @throws ApiError 404 `key_not_found`, 409 `key_already_revoked` or `concurrent_change`.
  */
 export async function rotate(
@@ -148,10 +148,10 @@ async function findActive(ctx: Context, id: string): Promise<ApiKeyRow> {
   return row
 }
 
-/** Keys have the time of the server, also in a test shop: advancing its clock does not end them. */
+/** Keys use the server's clock even in a test shop, so that advancing the test clock does not expire them. */
 const systemTime = (ctx: Context): string => nowIso(systemClock(ctx))
 
-/** A new secret, and what is stored of it. */
+/** A new secret, and its stored form. */
 export function newSecret(
   ctx: Pick<Context, 'shop' | 'random'>,
 ): { secret: string } & Pick<ApiKeyRow, 'prefix' | 'secretHash'> {
@@ -171,17 +171,18 @@ const toApiKey = (row: ApiKeyRow): ApiKey => ({
   status: row.revokedAt === null ? 'active' : 'revoked',
 })
 
-/** How many active keys a shop can have unless the operator sets another limit, and how many rate-limit windows they have in total. */
+/** The default limit of active keys per shop, and of rate-limit windows. */
 export const MAX_ACTIVE_KEYS = 20
-/** How many revoked and expired keys stay listed. Earlier ones are in the audit only. */
+/** How many revoked and expired keys stay listed. Earlier ones are only in the audit log. */
 const MAX_ENDED_KEYS = 200
-/** How many ended keys are deleted at a time. */
+/** How many ended keys to delete at a time. */
 const BATCH_SIZE = 100
 
 /**
- * Assigns a rate-limit window to a new key: null for its own window, or the id of the key whose window it continues.
- * A shop has no more windows than active keys can exist, so creating and revoking keys does not raise its rate limit. When
- * all windows exist, a new key continues the one that has been unused longest. Deletes the keys that ended longest ago.
+ * Assigns a rate-limit window to a new key: null for its own window, or the ID of the key whose window it continues. A
+ * shop has no more windows than active keys can exist, so creating and revoking keys does not raise its rate limit.
+ * Once all windows exist, a new key continues the window that has been unused longest. Deletes the keys that ended
+ * longest ago.
  *
  * @throws ApiError 409 `key_limit_reached`.
  */
@@ -201,7 +202,7 @@ export async function assignWindow(ctx: Context, trx: Transaction): Promise<stri
   if (surplus.length > 0) await deleteApiKeys(trx, ctx.shop.id, surplus)
   if (new Set(keys.map(windowOf)).size < limit) return null
   const inUse = new Set(active.map(windowOf))
-  // Ordered by when the last key of each window ended, latest first.
+  // Ordered by when each window's last key ended, latest first.
   const free = [...new Set(ended.map(windowOf))].filter((window) => !inUse.has(window))
   return free.at(-1) ?? null
 }

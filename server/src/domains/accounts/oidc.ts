@@ -8,18 +8,18 @@ import { findUsersOfAllShops } from './queries.ts'
 import { createSession, findActiveOwner, type NewSession, type Owner, type SignInDeps } from './sessions.ts'
 import { useChallenge } from './sign-in-queries.ts'
 
-/** The path to which the provider sends the browser back. */
+/** The path that the provider redirects back to. */
 export const CALLBACK_PATH = '/admin/sign-in/oidc/callback'
-/** How long somebody can take at the provider. */
+/** The time limit for signing in at the provider. */
 export const ATTEMPT_MS = 10 * 60_000
-/** How long somebody can take to choose a shop. */
+/** The time limit for choosing a shop. */
 const CHOICE_MS = 5 * 60_000
 const MAX_SHOPS = 50
 const PROVIDER_TIMEOUT_SECONDS = 10
-/** Providers change their endpoints rarely; keys are read again when a signature has an unknown one. */
+/** Providers rarely change their endpoints. Keys are read again when a signature uses an unknown one. */
 const DISCOVERY_MS = 3_600_000
 
-/** What the server remembers of an attempt, encrypted in a cookie of the browser. */
+/** A sign-in attempt's state, encrypted in a browser cookie. */
 interface Attempt {
   issuedAt: string
   state: string
@@ -34,7 +34,7 @@ const ATTEMPT = 'oidc:attempt'
 const CHOICE = 'oidc:choice'
 
 /**
- * Begins an attempt. Returns the URL of the provider, and the attempt for a cookie.
+ * Starts an attempt. Returns the provider's URL, and the attempt for a cookie.
  *
  * @throws ApiError 401 `sign_in_refused` when the provider does not respond.
  */
@@ -58,7 +58,7 @@ export async function begin(deps: Dependencies, next: string): Promise<{ url: st
   return { url: url.href, attempt: deps.vault.seal(JSON.stringify(pending), ATTEMPT) }
 }
 
-/** A user whom somebody can be, with the proof to send when this user is chosen. */
+/** A user to sign in as, with the proof to send if this user is chosen. */
 export interface Choice {
   shop: string
   role: string
@@ -66,7 +66,7 @@ export interface Choice {
 }
 
 /**
- * Ends an attempt: exchanges the code of the callback and finds the users with the confirmed address.
+ * Completes an attempt: exchanges the callback's code and finds the users with the confirmed address.
  *
  * @throws ApiError 401 `sign_in_refused`.
  */
@@ -98,7 +98,7 @@ const choiceOf = ({ vault }: Pick<Deps, 'vault'>, { shop, user }: Owner, issuedA
 }
 
 /**
- * Creates a session of the user whom a proof names. The proof is accepted once, for a few minutes.
+ * Creates a session for the user named by a proof. A proof is accepted once, within a few minutes.
  *
  * @throws ApiError 401 `sign_in_refused`.
  */
@@ -130,7 +130,7 @@ function openSealed<T>({ vault }: Pick<Deps, 'vault'>, sealed: string, bound: st
   return text === null ? undefined : JSON.parse(text)
 }
 
-/** The address that the provider confirmed. */
+/** The email address confirmed by the provider. */
 async function readEmail(deps: Dependencies, callback: URL, pending: Attempt): Promise<string> {
   const { library, client } = await connect(deps)
   let claims: IDToken | UserInfoResponse | undefined
@@ -142,7 +142,7 @@ async function readEmail(deps: Dependencies, callback: URL, pending: Attempt): P
       idTokenExpected: true,
     })
     claims = tokens.claims()
-    // Some providers put the address only there.
+    // Some providers include the address only here.
     if (claims && claims.email === undefined && client.serverMetadata().userinfo_endpoint)
       claims = await library.fetchUserInfo(client, tokens.access_token, claims.sub)
   } catch (error) {
@@ -158,7 +158,7 @@ interface Connection {
   client: Configuration
 }
 
-/** The connection of each configuration, and when it was made. */
+/** One connection per configuration, with its creation time. */
 const connections = new WeakMap<OidcConfig, { made: Promise<Connection>; at: number }>()
 
 async function connect(deps: Dependencies): Promise<Connection> {
@@ -175,10 +175,10 @@ async function connect(deps: Dependencies): Promise<Connection> {
   return made
 }
 
-/** Loads the library, which servers without a provider never do, and reads the metadata of the provider. */
+/** Loads the library, which servers without a provider never do, and reads the provider's metadata. */
 async function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<Connection> {
   const library = await import('openid-client')
-  // The setting accepts http on the same machine only. Without these checks, the library trusts the connection to the
+  // The setting accepts http only on the same machine. Without these checks, the library trusts the connection to the
   // provider instead of the signature of an ID token.
   const insecure = issuer.startsWith('http:') ? [library.allowInsecureRequests] : []
   const execute = [library.enableNonRepudiationChecks, ...insecure]
@@ -198,7 +198,7 @@ async function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise
   return { library, client }
 }
 
-/** Codes only: messages may contain what the provider or the browser sent. */
+/** Logs only codes, because messages may contain what the provider or the browser sent. */
 const logFailure = ({ log, requestId }: Dependencies, error: Error): void => {
   const code = 'code' in error ? error.code : undefined
   log.warn({ requestId, name: error.name, code }, 'oidc_failed')

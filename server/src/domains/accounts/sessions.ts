@@ -20,7 +20,7 @@ import * as sessions from './sign-in-queries.ts'
 export const SESSION_MS = 12 * 3_600_000
 export const LINK_MS = 15 * 60_000
 
-/** A user of a shop, with the session of the request, if any. */
+/** A user of a shop, with the request's session, if any. */
 export interface Owner {
   user: UserRow
   shop: ShopRow
@@ -28,10 +28,10 @@ export interface Owner {
   session: SessionRow | undefined
 }
 
-/** What a sign-in needs. */
+/** The dependencies of a sign-in. */
 export type SignInDeps = Deps & { requestId: string; client: Client }
 
-/** A session that was just created, with the secret of its cookie. */
+/** A new session, with its cookie's secret. */
 export type NewSession = Owner & { session: SessionRow; secret: string }
 
 /** The user with the owner token `ro_…`; undefined for an unknown token or a revoked user. */
@@ -43,7 +43,7 @@ export async function findOwner(db: Reader, token: string): Promise<Owner | unde
   return withShop(db, user)
 }
 
-/** The user with the session of a cookie; undefined when the session has ended. */
+/** The user with a cookie's session; undefined when the session has ended. */
 export async function findBySession(deps: Pick<Deps, 'now'>, db: Reader, secret: string): Promise<Owner | undefined> {
   if (!isWellFormed('rs', secret)) return undefined
   const owner = await sessions.findSession(db, hashSecret(secret))
@@ -58,8 +58,8 @@ export const isCsrfToken = ({ vault }: Pick<Deps, 'vault'>, session: SessionRow,
   token !== null && vault.hasFingerprint(token, csrfSubject(session))
 
 /**
- * Creates a session for an owner token, or for the token of a one-time link, which is deleted. The returned `secret` is
- * stored in the cookie only.
+ * Creates a session for an owner token, or for a one-time link's token, which it deletes. The returned `secret` is
+ * stored only in the cookie.
  *
  * @throws ApiError 401 `sign_in_refused`.
  */
@@ -81,7 +81,7 @@ export async function signIn(deps: SignInDeps, token: string): Promise<NewSessio
   })
 }
 
-/** Inserts a session; part of a sign-in. `linkCreatedBy`: who created its link, who may be another user. */
+/** Inserts a session as part of a sign-in. `linkCreatedBy` is the user who created the link, possibly another one. */
 export async function createSession(
   { random, newId, now, client }: SignInDeps,
   trx: Transaction,
@@ -112,11 +112,11 @@ export async function createSession(
 
 /** A session without its secret. */
 export type ListedSession = Omit<SessionRow, 'tokenHash' | 'shopId' | 'userId'> & {
-  /** Whether the request has this session. */
+  /** Whether the request uses this session. */
   isCurrent: boolean
 }
 
-/** The sessions of the user who calls, newest first. */
+/** The calling user's sessions, newest first. */
 export async function list(ctx: OwnerContext): Promise<ListedSession[]> {
   const rows = await sessions.listSessionsOf(ctx.db.read, ctx.shop.id, ctx.user.id)
   const now = nowIso(systemClock(ctx))
@@ -128,7 +128,7 @@ export async function list(ctx: OwnerContext): Promise<ListedSession[]> {
     }))
 }
 
-/** Ends one session of the user who calls. One that has ended changes nothing. */
+/** Ends one of the calling user's sessions. Does nothing if it has ended. */
 export async function end(ctx: OwnerContext, id: string): Promise<void> {
   await mutate(ctx, async (trx) => {
     const count = await sessions.deleteSessionById(trx, ctx.shop.id, { userId: ctx.user.id, id })
@@ -136,7 +136,7 @@ export async function end(ctx: OwnerContext, id: string): Promise<void> {
   })
 }
 
-/** Ends every session of the user who calls except that of the request. Returns how many. */
+/** Ends all of the calling user's sessions except the current one. Returns how many. */
 export async function endOthers(ctx: OwnerContext): Promise<number> {
   return mutate(ctx, async (trx) => {
     const tokenHash = ctx.session?.tokenHash ?? ''
@@ -146,7 +146,7 @@ export async function endOthers(ctx: OwnerContext): Promise<number> {
   })
 }
 
-/** Ends the session of the request, if it has one. */
+/** Ends the request's session, if it has one. */
 export async function signOut(ctx: OwnerContext): Promise<components['schemas']['ActionReply']> {
   const result = { ok: true as const, message: 'You are signed out.' }
   const { session } = ctx
@@ -157,7 +157,7 @@ export async function signOut(ctx: OwnerContext): Promise<components['schemas'][
   })
 }
 
-/** Creates a token that signs a user in once within 15 minutes. */
+/** Creates a token that signs a user in once, within 15 minutes. */
 export async function createSignInLink(ctx: Context, userId: string): Promise<string> {
   return mutate(ctx, async (trx) => {
     const token = createSecret('rl', ctx.random)

@@ -15,7 +15,7 @@ import { sealStoreSecret, toDomain } from './store-connection.ts'
 
 type Settings = components['schemas']['Settings']
 
-/** The settings of the caller's shop, without the secret of store notifications. */
+/** The settings of the caller's shop, without the store secrets. */
 export const read = (ctx: Context): Settings => toSettings(ctx.shop)
 
 /**
@@ -82,7 +82,7 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
     columns.minimumAffiliatePayoutCentsByCurrency = JSON.stringify(sortedByName(affiliateMinimums))
   if (timeZone !== undefined) columns.timeZone = toTimeZone(timeZone)
   if (apiEnabled !== undefined) columns.apiEnabled = apiEnabled ? 1 : 0
-  // Encrypting the same secret twice gives two texts, so a sent secret always counts as a change.
+  // Encrypting a secret twice gives two different texts, so a sent secret always counts as a change.
   if (secret !== undefined)
     columns.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
   if (stripeSecret !== undefined)
@@ -97,7 +97,7 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
 const toDomains = (name: string, texts: string[]): string =>
   JSON.stringify([...new Set(texts.map((text, at) => toDomain(`${name}[${at}]`, text)))])
 
-/** All four kinds of evidence in order of precedence, listed or by the name of a preset. */
+/** All four kinds of evidence in order of precedence, as a list or as a preset's name. */
 export function precedenceOf(input: components['schemas']['PrecedenceInput']): Settings['attributionPrecedence'] {
   if (typeof input === 'string') return [...PRECEDENCE_PRESETS[input]]
   if (new Set(input).size < PRECEDENCE_PRESETS.default.length) {
@@ -117,12 +117,12 @@ const sortedByName = (minimums: Record<string, number>): Record<string, number> 
 export const minimumsByCurrency = ({ minimumPayoutCentsByCurrency }: ShopRow): Record<string, number> =>
   JSON.parse(minimumPayoutCentsByCurrency)
 
-/** The least that a batch pays to one affiliate, in cents by currency. */
+/** The minimum per affiliate in a batch, in cents by currency. */
 export const affiliateMinimumsByCurrency = (
   shop: Pick<ShopRow, 'minimumAffiliatePayoutCentsByCurrency'>,
 ): Record<string, number> => JSON.parse(shop.minimumAffiliatePayoutCentsByCurrency)
 
-/** The shop of an API key. */
+/** An API key's shop. */
 export const readShop = ({
   shop: { id, name, plan, currency, timeZone, isTest },
 }: Context): components['schemas']['ShopInfo'] => ({
@@ -159,7 +159,7 @@ function toSettings(shop: ShopRow): Settings {
   }
 }
 
-/** The old and new value of each changed setting; of the secret only that it changed. */
+/** Each changed setting's old and new value. For a secret, only that it changed. */
 function settingsDiff(before: ShopRow, after: ShopRow): Record<string, unknown> {
   const [was, is] = [toSettings(before), toSettings(after)]
   const names = (Object.keys(is) as (keyof Settings)[]).filter(

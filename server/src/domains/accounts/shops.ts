@@ -36,7 +36,7 @@ export const read = async (operator: Operator, shopId: string): Promise<Shop> =>
   toShop((await operatorContext(operator, shopId)).shop)
 
 /**
- * The context in which the operator acts on a shop, so that the changes are audited like all others.
+ * A context for the operator to act on a shop. Changes are audited like all others.
  *
  * @throws ApiError 404 `shop_not_found`.
  */
@@ -64,7 +64,7 @@ export interface NewShop {
   test?: boolean
 }
 
-/** Creates a shop and its owner. The token is in the result only. */
+/** Creates a shop and its owner. Only the result contains the token. */
 export async function create(
   operator: Operator,
   {
@@ -76,7 +76,7 @@ export async function create(
     test = false,
   }: NewShop,
 ): Promise<components['schemas']['ShopCreatedReply']['data']> {
-  if (!isCurrency(currency)) throw invalidField('invalid_body', 'currency', 'must be a currency of ISO 4217, like USD.')
+  if (!isCurrency(currency)) throw invalidField('invalid_body', 'currency', 'must be an ISO 4217 currency, like USD.')
   const named = { name: checkName(name), plan, currency, isTest: test ? 1 : 0, testOf: null } as const
   const shop = { ...newShop(operator, named), timeZone: toTimeZone(timeZone) }
   return mutate(toShopContext(operator, shop), async (trx) => {
@@ -103,7 +103,7 @@ function checkName(name: string): string {
   return trimmed
 }
 
-/** What the operator can change; undefined fields are not changed. */
+/** The fields that the operator can change. Undefined fields stay unchanged. */
 export interface ShopChanges {
   name?: string
   plan?: Plan
@@ -113,7 +113,7 @@ export interface ShopChanges {
 }
 
 /**
- * Changes the name, the plan, the API switch or the limits of a shop. A request without changes succeeds.
+ * Changes a shop's name, plan, API switch, or limits. A request without changes succeeds.
  *
  * @throws ApiError 400 `invalid_body`, 404 `shop_not_found`, 409 `concurrent_change`.
  */
@@ -145,12 +145,12 @@ export async function resume(operator: Operator, shopId: string): Promise<Shop> 
     ctx.shop.suspendedAt === null ? {} : { suspendedAt: null, exportDigest: null },
     'shop.resumed',
   )
-  // Webhooks may have been waiting.
+  // Webhooks may be waiting.
   operator.wakeDispatcher()
   return resumed
 }
 
-/** The columns that test shops share with their shop: what the operator allows it. */
+/** The columns that test shops share with their shop: the operator's limits. */
 const SHARED = ['plan', 'requestsPerMinute', 'maxActiveKeys', 'suspendedAt'] as const
 
 const pickShared = (changes: Partial<ShopRow>): Partial<ShopRow> =>
@@ -159,7 +159,7 @@ const pickShared = (changes: Partial<ShopRow>): Partial<ShopRow> =>
 async function change(ctx: Context, changes: Partial<ShopRow>, action: string): Promise<Shop> {
   if (Object.keys(changes).length === 0) return toShop(ctx.shop)
   const after = { ...changes, updatedAt: nowIso(ctx) }
-  // The name is stored in the row only, like the names of affiliates.
+  // The audit log leaves the name out, as it does affiliates' names.
   const { name, ...data } = changes
   return mutate(ctx, async (trx) => {
     if (!(await updateShopIfUnchanged(trx, ctx.shop, after))) throw concurrentChange()
@@ -196,7 +196,7 @@ function statusOf({ suspendedAt, deletionStartedAt }: ShopRow): Shop['status'] {
 
 const EMAIL_HASH_KEY_BYTES = 32
 
-/** The row of a new shop. */
+/** A new shop's row. */
 export function newShop(
   deps: Deps,
   { name, plan, currency, isTest, testOf }: Pick<ShopRow, 'name' | 'plan' | 'currency' | 'isTest' | 'testOf'>,

@@ -27,8 +27,8 @@ export function requireDomain({ storeDomain }: Domains, header: string | undefin
 }
 
 /**
- * Rejects an order whose payload contains the URL of another store. The header is not covered by the signature, so signed
- * bytes of another store can be sent with any header.
+ * Rejects an order whose payload contains another store's URL. The signature does not cover the header, so another
+ * store's signed bytes can be sent with any header.
  *
  * @throws ApiError 401 `store_domain_mismatch`.
  */
@@ -56,7 +56,7 @@ function domainMismatch(domain = ''): ApiError {
 
 export const boundOfStore = (shopId: string) => `store:${shopId}`
 
-/** Encrypts the secret that a store signs its notifications with, bound to its shop. */
+/** Encrypts the secret that a store signs notifications with, bound to its shop. */
 export const sealStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, secret: string): string =>
   vault.seal(secret, boundOfStore(shopId))
 
@@ -64,16 +64,16 @@ export const sealStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, 
 export const openStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, sealed: string): string | null =>
   vault.open(sealed, boundOfStore(shopId))
 
-/** A shop that accepts notifications, with the secret that they are signed with; Stripe's may be several, with spaces. */
+/** A shop that accepts notifications, with their signing secret. Stripe can have several, separated by spaces. */
 export interface Store {
   shop: ShopRow
   secret: string
 }
 
-/** The column of the secret that a store signs with. */
+/** The column that contains a store's signing secret. */
 export type SecretColumn = 'storeWebhookSecret' | 'stripeWebhookSecret'
 
-/** The shop with its secret; undefined when it does not exist or accepts no notifications. */
+/** The shop with its secret. Undefined if it does not exist or accepts no notifications. */
 export async function findStore(
   deps: Pick<Deps, 'vault'>,
   db: Reader,
@@ -87,7 +87,7 @@ export async function findStore(
   return secret === null ? undefined : { shop, secret }
 }
 
-/** Computes the signature that a store sends, from the bytes of a notification as they arrive. */
+/** Computes a notification's expected signature from its bytes as they arrive. */
 export const signatureHash = (secret: string): Hmac => createHmac('sha256', secret)
 
 /** Compares signatures in constant time. */

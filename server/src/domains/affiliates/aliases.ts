@@ -16,18 +16,18 @@ type Alias = components['schemas']['Alias']
 /** How many aliases an affiliate can have. */
 export const MAX_ALIASES = 100
 
-/** Lists the additional codes and link names of affiliates, archived ones included, newest first. */
+/** Lists affiliates' additional codes and link names, including archived affiliates', newest first. */
 export async function list(ctx: Context, { value, affiliateId, ...page }: Query<'listAliases'>) {
   const query = { ...page, ...(affiliateId && { affiliateId }), ...(value !== undefined && { key: codeKey(value) }) }
   return mapPage(await readFrom(ctx, aliasList, query), toAlias)
 }
 
-/** The aliases of an affiliate, newest first. */
+/** An affiliate's aliases, newest first. */
 export const listOf = async ({ db, shop }: Context, affiliateId: string): Promise<Alias[]> =>
   (await findAliases(db.read, shop.id, affiliateId)).map(toAlias)
 
 /**
- * Gives an affiliate an additional code or link name. One that it already has changes nothing.
+ * Gives an affiliate an additional code or link name. Does nothing if the affiliate already has it.
  *
  * @throws ApiError 400 `alias_invalid`, 404 `affiliate_not_found`, 409 `alias_taken` or `alias_limit_reached`.
  */

@@ -3,7 +3,7 @@ import { joinSumParts, sumPartsOf } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
 
-/** Sums of an affiliate in one currency, in cents. They may exceed safe integers. */
+/** An affiliate's totals in one currency, in cents. They may exceed safe integers. */
 export interface CurrencySums {
   currency: string
   revenueCents: bigint
@@ -11,7 +11,7 @@ export interface CurrencySums {
   paidCents: bigint
 }
 
-/** All-time traffic and earnings of an affiliate, or of those of a program. */
+/** All-time traffic and earnings of an affiliate, or of a program's affiliates. */
 export interface AffiliateFigures {
   clicks: number
   orders: number
@@ -19,7 +19,7 @@ export interface AffiliateFigures {
   sums: CurrencySums[]
 }
 
-/** As in analytics: what counts as an order, and what was earned. A reversed commission has an adjustment. */
+/** What counts as an order and as earned, as in analytics. A reversed commission has an adjustment. */
 const ORDERS = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 const EARNED = [...ORDERS, 'REVERSED']
 
@@ -31,11 +31,11 @@ const counted = (column: SumColumn) => {
   return sql<number>`(case when status in (${sql.join(statuses)}) then ${sql.ref(column)} else 0 end)`
 }
 
-/** The figures of affiliates by id, read from the stored counts and sums. Each has an entry. */
+/** Affiliates' figures by ID, read from the stored counts and totals. Each affiliate has an entry. */
 export const findFigures = (db: Reader, shopId: string, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
   readFigures(db, shopId, { ids, by: 'scope' })
 
-/** The figures of programs by id, without clicks, which belong to no program. */
+/** Programs' figures by ID, without clicks, which belong to no program. */
 export const findProgramFigures = (db: Reader, shopId: string, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
   readFigures(db, shopId, { ids, by: 'programId' })
 
@@ -95,10 +95,12 @@ async function readFigures(
   return figures
 }
 
-/** Sort keys of a list of affiliates. */
+/** The sort keys for affiliates. */
 export type AffiliateOrder = 'clicks' | 'orders' | 'revenue' | 'commission' | 'joined' | 'name'
 
-/** The number that affiliates are sorted by; amounts in one currency, since sums never cross currencies. */
+/**
+ * The number that affiliates are sorted by. Amounts are in one currency, because currencies are never added together.
+ */
 export function figureOf(db: Reader, shopId: string, by: AffiliateOrder, currency: string) {
   const amount = (column: SumColumn, of: 'currency' | 'orderCurrency') =>
     sql<number>`case when ${sql.ref(of)} = ${currency} then ${counted(column)} else 0 end`

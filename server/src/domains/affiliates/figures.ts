@@ -10,32 +10,32 @@ type Affiliate = components['schemas']['Affiliate']
 
 export type { AffiliateFigures, AffiliateSort, CurrencySums }
 
-/** Of an affiliate without clicks and orders. */
+/** Figures for an affiliate without clicks and orders. */
 export const NO_FIGURES: AffiliateFigures = { clicks: 0, orders: 0, sums: [] }
 
-/** Traffic and earnings of affiliates, by id. */
+/** Traffic and earnings of affiliates, by ID. */
 export const figuresOf = (ctx: Context, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
   findFigures(ctx.db.read, ctx.shop.id, ids)
 
-/** Orders and earnings of programs, by id. */
+/** Orders and earnings of programs, by ID. */
 export const programFiguresOf = (ctx: Context, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
   findProgramFigures(ctx.db.read, ctx.shop.id, ids)
 
-/** The sums of a currency, 0 without any. */
+/** A currency's totals, or zeros. */
 export const sumsIn = ({ sums }: AffiliateFigures, currency: string): CurrencySums =>
   sums.find((sum) => sum.currency === currency) ?? { currency, revenueCents: 0n, commissionCents: 0n, paidCents: 0n }
 
-/** The sums of the other currencies, by name. */
+/** The other currencies' totals, by name. */
 export const othersOf = ({ sums }: AffiliateFigures, currency: string): CurrencySums[] =>
   sums.filter((sum) => sum.currency !== currency).sort((a, b) => (a.currency < b.currency ? -1 : 1))
 
-/** The ids of all affiliates that match, in an order. */
+/** The IDs of all matching affiliates, sorted. */
 export const listSortedIds = (
   ctx: Context,
   query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'> & PageFilter & { sort: AffiliateSort },
 ): Promise<string[]> => readFrom(ctx, sortedAffiliateIds, query)
 
-/** Affiliates in the order of these ids. Skips affiliates archived since the ids were read. */
+/** Affiliates in the order of these IDs. Skips affiliates archived since the IDs were read. */
 export async function listByIds(ctx: Context, ids: string[], isArchived = false): Promise<Affiliate[]> {
   const rows = new Map((await findAffiliatesById(ctx.db.read, ctx.shop.id, ids)).map((row) => [row.id, row]))
   return ids

@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000
 /** How long a link can be valid, in hours. */
 export const LINK_HOURS: readonly number[] = [1, 24, 168]
 
-/** Associated data of the seal, so that no other sealed text is accepted as a token. */
+/** The seal's associated data, so that no other sealed text is accepted as a token. */
 const BOUND = 'affiliate page'
 
 interface Token {
@@ -24,7 +24,7 @@ interface Token {
 }
 
 /**
- * Creates a link to the page of an affiliate: read-only, for this affiliate alone, and valid for some hours. The token is not
+ * Creates a link to an affiliate's page: read-only, for this affiliate alone, and valid for some hours. The token is not
  * stored. It ends early when the affiliate is archived or rejected, its tokens are revoked, or the shop is suspended.
  *
  * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`.
@@ -49,7 +49,7 @@ export async function createPortalLink(
   return { path: `/affiliate?${new URLSearchParams({ token: sealed })}`, expiresAt }
 }
 
-/** The affiliate of a link, and a context that reads the shop for it. */
+/** A link's affiliate, and a context that reads the shop for them. */
 export interface OpenedPortal {
   ctx: Context
   affiliate: components['schemas']['Affiliate']
@@ -65,7 +65,7 @@ export async function openPortal(deps: Deps & { requestId: string }, sealed: str
   return { ctx, affiliate: toAffiliate(row), expiresAt: token.expiresAt }
 }
 
-/** The shop of a link that was valid once, to be asked for a new one. Undefined for a link that no shop created. */
+/** The shop behind an expired or revoked link, to ask for a new one. Undefined for a link that no shop created. */
 export async function shopOfLink(deps: Pick<Deps, 'vault' | 'db'>, sealed: string): Promise<ShopRow | undefined> {
   const text = deps.vault.open(sealed, BOUND)
   const shop = text === null ? undefined : await findShop(deps.db.read, (JSON.parse(text) as Token).shopId)

@@ -10,7 +10,7 @@ import { findAffiliate, updateAffiliateIfUnchanged } from './queries.ts'
 
 type AffiliateToken = components['schemas']['AffiliateToken']
 
-/** The scopes that a token can have; never one that its creator lacks. */
+/** The scopes that a token can have. A token never has a scope that its creator lacks. */
 export const TOKEN_SCOPES = ['affiliates:read', 'commissions:read', 'coupons:read', 'analytics:read'] as const
 
 const DEFAULT_SECONDS = 3600
@@ -24,21 +24,21 @@ interface Claims {
   expiresAt: string
 }
 
-/** The instant at which a token is issued: after the one at which those before it were revoked, even in the same millisecond. */
+/** A token's time of issue: always after the last revocation, even within the same millisecond. */
 export function issueAt(ctx: Context, { tokensRevokedAt }: AffiliateRow): string {
   const now = systemClock(ctx).now()
   const revokedAt = tokensRevokedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(tokensRevokedAt)
   return new Date(Math.max(now, revokedAt + 1)).toISOString()
 }
 
-/** Whether a token was revoked with all others of its affiliate. */
+/** Whether a token was revoked together with its affiliate's other tokens. */
 export const isRevoked = ({ tokensRevokedAt }: AffiliateRow, issuedAt: string): boolean =>
   tokensRevokedAt !== null && issuedAt <= tokensRevokedAt
 
 /**
- * Creates a token with which the page of one affiliate reads the API, for at most a day.
+ * Creates a token that lets an affiliate's page read the API for at most a day.
  *
- * @param scopes of the creator.
+ * @param scopes the creator's scopes
  * @throws ApiError 404 `affiliate_not_found`.
  */
 export async function createToken(
@@ -55,13 +55,13 @@ export async function createToken(
     const result: Claims = { shopId: ctx.shop.id, affiliateId, scopes: granted, issuedAt, expiresAt }
     return { result, audit: { action: 'affiliate_token.created', subjectId: affiliateId, data: { expiresAt } } }
   })
-  // The stored response contains the claims alone, so that no stored row is a credential.
+  // The stored response contains only the claims, so that no stored row is a credential.
   const { scopes: granted, expiresAt } = claims
   return { affiliateId, scopes: granted as AffiliateToken['scopes'], expiresAt, token: signToken(ctx.vault, claims) }
 }
 
 /**
- * Ends all tokens of an affiliate, and the links to its page.
+ * Revokes all of an affiliate's tokens, and the links to their page.
  *
  * @throws ApiError 404 `affiliate_not_found`.
  */
@@ -80,10 +80,10 @@ export const revokeTokens = (ctx: Context, affiliateId: string) =>
 
 const PREFIX = 'ra_'
 
-/** Whether a bearer token claims to be one of an affiliate. */
+/** Whether a bearer token claims to be an affiliate's. */
 export const isAffiliateToken = (token: string): boolean => token.startsWith(PREFIX)
 
-// The signature is not one of any other text that is signed.
+// The prefix keeps other texts' signatures from being valid for a token.
 const signedText = (claims: string) => `affiliate token\n${claims}`
 
 const toToken = (text: string, signature: string) =>
@@ -98,18 +98,18 @@ function readToken(vault: Vault, token: string): Claims | undefined {
   const [claims = '', encoded = ''] = token.slice(PREFIX.length).split('.')
   const text = Buffer.from(claims, 'base64url').toString()
   const signature = Buffer.from(encoded, 'base64url').toString('hex')
-  // Decoding ignores padding and other characters, so that many texts would be the same token.
+  // Decoding ignores padding and other characters, so that different texts would be the same token.
   if (token !== toToken(text, signature)) return undefined
   return vault.hasFingerprint(signature, signedText(text)) ? (JSON.parse(text) as Claims) : undefined
 }
 
-/** The affiliate of a token. */
+/** A token's affiliate. */
 export interface AffiliateCaller extends Pick<Claims, 'affiliateId' | 'scopes'> {
   shop: ShopRow
 }
 
 /**
- * Returns the affiliate of a token as `db` sees it.
+ * Returns a token's affiliate as `db` sees it.
  *
  * @throws ApiError 403 for a token that is unknown, expired or revoked, or whose affiliate is archived or rejected.
  */

@@ -13,7 +13,7 @@ import * as rows from './queries.ts'
 const DEFAULT_DAYS = 30
 
 /**
- * Sums over a period, in one currency. They read thousands of rows, so they run in the report worker.
+ * Totals for a period in one currency. They read thousands of rows, so they run in the report worker.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`, 409 `total_too_large`.
  */
@@ -31,7 +31,7 @@ export async function summarize(
   return sums
 }
 
-/** Now, plus the tolerance for clocks. A period that begins later is one instant. */
+/** Now, plus the tolerance for differing clocks. A period that starts later is one instant. */
 function openEnd(ctx: Context, from: string): string {
   const end = new Date(ctx.now() + CLOCK_TOLERANCE_MS).toISOString()
   return end < from ? from : end
@@ -51,7 +51,7 @@ type Analytics = components['schemas']['Analytics']
 /** The maximum number of commissions to read, newest first. */
 const MAX_COMMISSIONS = 10_000
 
-/** The sums of a period; null when one exceeds the largest exact integer. */
+/** A period's totals. Null if one exceeds the largest exact integer. */
 export const analyticsReport = defineReport(
   import.meta.url,
   'analyticsReport',

@@ -5,7 +5,7 @@ import { hasOpenBatch } from '../ledger/payouts.ts'
 import { hasPrograms } from '../programs/queries.ts'
 import { listSubscriptions } from '../webhooks/queries.ts'
 
-/** What a shop has, and what needs a decision. Read from stored counts, so it is fast for every size of shop. */
+/** What needs a decision in a shop. Read from stored counts, so it is fast for shops of any size. */
 export interface Attention {
   hasProgram: boolean
   hasWebhook: boolean

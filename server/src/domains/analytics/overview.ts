@@ -7,21 +7,21 @@ import { type AnalyticsRow, EMPTY_TALLY, type Tally, tallyOf } from '../../engin
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { countClicksByDay, hasMoreClicks, sumCommissions } from './queries.ts'
 
-/** The sums of one day in one currency. */
+/** One day's totals in one currency. */
 export interface OverviewDay extends Tally {
   date: string
   currency: string
 }
 
-/** What happened in a period and in the one before it, in all currencies. */
+/** Figures for a period and the one before it, in all currencies. */
 export interface Overview {
   days: OverviewDay[]
   clicks: { date: string; clicks: number }[]
-  /** The affiliates with the highest commissions of the period in the shop's currency. */
+  /** The affiliates with the period's highest commissions in the shop's currency. */
   top: { affiliateId: string; name: string; orders: number; revenueCents: number; commissionCents: number }[]
 }
 
-/** What a period and the one before it cost, in a shop with this number of commissions. */
+/** The cost of reading a period and the one before it, in a shop with this many commissions. */
 export const costOfPeriod =
   ({ before, to }: Pick<OverviewRequest, 'before' | 'to'>, commissions: number): ReadCost =>
   async (db, shopId) =>
@@ -33,9 +33,9 @@ interface OverviewRequest {
   before: string
   from: string
   to: string
-  /** Of the days. */
+  /** The days' time zone. */
   timeZone: string
-  /** One affiliate, and no ranking; all by default. */
+  /** Limits the figures to one affiliate, without a ranking. Defaults to all. */
   affiliateId?: string
 }
 
@@ -73,14 +73,14 @@ export const overviewReport = defineReport(
 const countClicksOf = (db: Reader, shopId: string, affiliateId: string): Promise<number> =>
   countRows(db, shopId, { list: 'clicks', scope: affiliateId })
 
-/** The sums of two periods. @throws ApiError when the caller's credential is no longer valid. */
+/** Two periods' totals. @throws ApiError when the caller's credential is no longer valid. */
 export const readOverview = (ctx: Context, period: Omit<OverviewRequest, 'currency'>): Promise<Overview> =>
   readFrom(ctx, overviewReport, { currency: ctx.shop.currency, ...period })
 
-/** Equal commissions added up: their number, and the sums of their amounts. */
+/** Equal commissions added up: their number, and their total amounts. */
 type Sums = Awaited<ReturnType<typeof sumCommissions>>[number]
 
-/** What commissions that are counted alike add to the sums of a currency. */
+/** What a group of commissions adds to a currency's totals. */
 function tallyOfSums(row: Sums, currency: string): Tally | undefined {
   const analyticsRow: AnalyticsRow = {
     ...row,

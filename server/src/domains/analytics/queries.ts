@@ -7,7 +7,7 @@ interface Filter {
   from: string
   to: string
   affiliateId?: string
-  /** Whether the affiliate has few clicks of all times, compared with those of all affiliates in a period. */
+  /** Whether the affiliate's all-time clicks are few compared with all affiliates' clicks in a period. */
   hasFewClicks?: boolean
   programId?: string
 }
@@ -23,7 +23,7 @@ function commissions(db: Reader, shopId: string, filter: Filter) {
   return rows
 }
 
-/** The adjustment of a returned payment, which is payable again, but was earned once. */
+/** The adjustment for a returned payment, which is payable again but was earned only once. */
 const RETURNED_PAYMENT = 'adj:pln_%'
 
 /** The newest commissions whose amount or order is in a currency. */
@@ -42,7 +42,7 @@ export const listNewestCommissions = (
     .limit(filter.limit)
     .execute()
 
-/** The currencies of the commissions of a period and of their orders. */
+/** The currencies of a period's commissions and their orders. */
 export async function listCurrencies(db: Reader, shopId: string, filter: Filter): Promise<string[]> {
   const rows = await commissions(db, shopId, filter).select(['currency', 'orderCurrency']).distinct().execute()
   return [...new Set(rows.flatMap((row) => [row.currency, row.orderCurrency]))]
@@ -62,13 +62,13 @@ function clicks(db: Reader, shopId: string, filter: Filter) {
   return rows
 }
 
-/** Whether a period has more clicks than this. Reads as many entries of an index. */
+/** Whether a period has more clicks than this. Reads that many index entries. */
 export async function hasMoreClicks(db: Reader, shopId: string, filter: Filter, rows: number): Promise<boolean> {
   const further = clicks(db, shopId, filter).clearSelect().select('id').orderBy('occurredAt').offset(rows).limit(1)
   return (await further.execute()).length > 0
 }
 
-/** Clicks by UTC day, `YYYY-MM-DD`, or by another prefix of their instant. */
+/** Clicks by UTC day, `YYYY-MM-DD`, or by another prefix of the instant. */
 export function countClicksByDay(db: Reader, shopId: string, filter: Filter, length = 10) {
   const day = sql<string>`substr("occurredAt", 1, ${sql.lit(length)})`
   return clicks(db, shopId, filter).select(day.as('date')).groupBy(day).execute()
@@ -78,7 +78,7 @@ export const countClicksByAffiliate = (db: Reader, shopId: string, filter: Filte
   // Grouping by the constant type keeps SQLite from reading every touch of the shop by affiliate.
   clicks(db, shopId, filter).select('affiliateId').groupBy(['type', 'affiliateId']).execute()
 
-/** Sums of the commissions of a period that analytics count alike, by a prefix of their instant or by affiliate. */
+/** Totals of a period's commissions, grouped as analytics count them, by a prefix of their instant or by affiliate. */
 export function sumCommissions(db: Reader, shopId: string, filter: Filter, by: { slot: number } | 'affiliateId') {
   const name =
     by === 'affiliateId' ? sql.ref<string>('affiliateId') : sql<string>`substr("happenedAt", 1, ${sql.lit(by.slot)})`

@@ -36,7 +36,7 @@ async function toStoredQuery(ctx: Context, query: ListQuery) {
   return { ...query, ...bounds, externalOrderId, start }
 }
 
-/** The exact number of commissions by status, of an affiliate or a program if given. */
+/** The exact number of commissions by status, optionally for one affiliate or program. */
 export function countsByStatus(
   { db, shop }: Context,
   { affiliateId, programId }: Pick<Query<'listCommissions'>, 'affiliateId' | 'programId'>,
@@ -45,7 +45,7 @@ export function countsByStatus(
   return countByStatus(db.read, shop.id, { list: 'commissions', ...filter })
 }
 
-/** The order, currencies and amount of commissions, by their ids. */
+/** The order, currencies, and amount of commissions, by commission ID. */
 export async function findOrdersOf(
   { db, shop }: Context,
   ids: string[],
@@ -62,16 +62,16 @@ export const adjustmentRejected = () =>
   conflict('commission_is_adjustment', 'This commission is an adjustment and cannot be changed.')
 
 export interface EffectiveStatus {
-  /** The status of the commission, or `PAID` when its payment was sent. */
+  /** The commission's status, or `PAID` if its payment was sent. */
   status: CommissionRow['orderStatus']
-  /** The batch that it can still leave. */
+  /** The batch, if the commission can still leave it. */
   batch: PayoutBatchRow | undefined
-  /** The file in which the payment of its affiliate in the batch was sent, while the row is still `PAYABLE`. */
+  /** The file in which the affiliate's payment was sent, while the row is still `PAYABLE`. */
   sentFileId: string | undefined
 }
 
 /**
- * Commissions of a payment that was sent count as paid. Others of an open or failed batch do not.
+ * Commissions in a sent payment count as paid. Others in an open or failed batch do not.
  *
  * @throws ApiError 409 `payout_processing` while the commissions of its batch move.
  */
@@ -87,8 +87,8 @@ export async function findEffectiveStatus(ctx: Context, db: Reader, row: Commiss
 }
 
 /**
- * Changes a commission. What another request has changed since this one arrived is a conflict. While the commissions of its
- * batch move, the change waits, and then begins with what the batch has left.
+ * Changes a commission. A change by another request since this one arrived is a conflict. While the commission's batch
+ * is moving rows, the change waits and then starts from the batch's result.
  *
  * @throws ApiError 404 `commission_not_found`, 409 `payout_processing`.
  */
@@ -114,7 +114,7 @@ export async function change<T>(
   })
 }
 
-/** The order that a commission was recorded for. Every commission except an adjustment has one. */
+/** The order that a commission was recorded for. Only adjustments have none. */
 export async function findRecordedOrder(ctx: Context, db: Reader, orderId: string): Promise<OrderRow> {
   const order = await findOrder(db, ctx.shop.id, orderId)
   if (!order) throw new Error('The order of a commission is missing')

@@ -28,7 +28,7 @@ const EVENTS: Partial<Record<Status, string>> = {
   REVERSED: 'commission.reversed',
 }
 
-/** The event of a commission that has entered a status. @param previousStatus null for a new commission */
+/** The event for a commission that has entered a status. @param previousStatus null for a new commission */
 export function statusEvents(row: CommissionRow, previousStatus: Status | null): WebhookEvent[] {
   const event = EVENTS[row.orderStatus]
   return event ? [{ event, data: { ...toCommission(row), previousStatus } }] : []
@@ -39,7 +39,7 @@ export const refundEvent = (row: CommissionRow, refund: RefundRow, previousStatu
   data: { ...toCommission(row), previousStatus, refund: toRefund(refund) },
 })
 
-/** The events of these commissions of a batch that were paid; adjustments have none. */
+/** The events for a batch's paid commissions. Adjustments have none. */
 export async function findPaidEvents(
   trx: Transaction,
   { shopId, batchId }: { shopId: string; batchId: string },
@@ -62,7 +62,7 @@ export async function findPaidEvents(
   }))
 }
 
-/** What the audit of a new commission contains. */
+/** A new commission's data for the audit log. */
 export const auditedAmounts = (row: Omit<CommissionRow, 'shopId'>) => ({
   orderId: row.orderId,
   amountCents: row.commissionAmountCents,

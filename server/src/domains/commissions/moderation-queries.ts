@@ -3,23 +3,23 @@ import { type CountFilter, countRows, withoutIndex } from '../../core/queries.ts
 import { defineReport, type Reader } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 
-/** The commissions of a bulk action; all bounds are inclusive. */
+/** The filter of a bulk action. All bounds are inclusive. */
 export interface ModerationFilter {
   statuses: CommissionRow['orderStatus'][]
   affiliateId?: string | null
   programId?: string | null
   from?: string
   to?: string
-  /** The currency of the commissions. */
+  /** The commissions' currency. */
   currency?: string | null
-  /** Cents of the commission. */
+  /** The commission in cents. */
   minAmountCents?: number | null
   maxAmountCents?: number | null
 }
 
 type Indexed = 'orderStatus' | 'affiliateId' | 'programId'
 
-/** The condition that the fewest commissions meet. SQLite expects as many of one affiliate as of another. */
+/** The condition that the fewest commissions meet. SQLite assumes that all affiliates have equally many. */
 async function rarestOf(db: Reader, shopId: string, filter: ModerationFilter): Promise<Indexed> {
   const { statuses, affiliateId, programId } = filter
   const count = (filter: Omit<CountFilter, 'list'>) => countRows(db, shopId, { list: 'commissions', ...filter })
@@ -44,7 +44,7 @@ function movableCommissions(
     .where('shopId', '=', shopId)
     .where(column('orderStatus'), 'in', filter.statuses)
     .where('trackingMethod', '<>', 'ADJUSTMENT')
-    // A possible duplicate is decided by itself: a filter would pay the order twice.
+    // A possible duplicate must be decided individually: a filter would pay the order twice.
     .where((eb) =>
       eb.or([eb('restrictionReasonCode', 'is', null), eb('restrictionReasonCode', '<>', 'POSSIBLE_DUPLICATE')]),
     )
@@ -59,9 +59,9 @@ function movableCommissions(
 
 /** Commissions that a bulk action can change. */
 export interface MovableCommissions {
-  /** The first of them, oldest first. */
+  /** The first commissions, oldest first. */
   ids: string[]
-  /** How many there are. */
+  /** The total number. */
   total: number
 }
 

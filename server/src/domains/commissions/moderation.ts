@@ -53,7 +53,7 @@ type Status = CommissionRow['orderStatus']
 interface Transition {
   from: Status[]
   to: Status
-  /** As in the audit action and in the error message. */
+  /** The verb in the audit action and in the error message. */
   pastTense: string
 }
 
@@ -70,13 +70,15 @@ export interface MovedCommission {
   row: CommissionRow
   audit: AuditEntry
   events: WebhookEvent[]
-  /** The open batch that the commission left, whose totals must be recomputed. */
+  /** The open batch that the commission left. Its totals must be recomputed. */
   left: (ChangedCommission & { batchId: string }) | undefined
   /** The adjustment that takes a paid commission back. */
   clawback: Clawback | undefined
 }
 
-/** What is left of a paid commission after its refunds, as a negative amount. Without anything left there is no row. */
+/**
+ * A row with the negative of what is left of a paid commission after its refunds. If nothing is left, there is no row.
+ */
 export interface Clawback {
   amountCents: number
   taxCents: number
@@ -101,7 +103,7 @@ export async function moderate(
   })
 }
 
-/** Changes the status in the caller's transaction; the caller recomputes the batch. Rejects before it writes. */
+/** Changes the status in the caller's transaction. The caller recomputes the batch. Throws before it writes. */
 export async function moveCommission(
   ctx: Context,
   trx: Transaction,
@@ -118,7 +120,7 @@ export async function moveCommission(
     orderStatus: to,
     updatedAt: nowIso(ctx),
     ...(batch && { payoutBatchId: null }),
-    // A possible duplicate is none once it is approved.
+    // After approval, it is no longer a possible duplicate.
     ...(action === 'approve' && { restrictionReasonCode: null }),
     ...(action === 'reopen' && (await decideAgain(ctx, trx, before))),
   }
@@ -142,7 +144,7 @@ export async function moveCommission(
   }
 }
 
-/** Recomputes the batches that these commissions left. Returns their events. */
+/** Recomputes the batches that commissions left. Returns their events. */
 export async function recomputeLeftBatches(
   ctx: Context,
   trx: Transaction,
@@ -169,17 +171,17 @@ async function clawBackPaid(ctx: Context, trx: Transaction, row: CommissionRow):
 export async function planClawback(ctx: Context, db: Reader, row: CommissionRow): Promise<Clawback> {
   const snapshot = readRefundSnapshot(await findRecordedOrder(ctx, db, row.orderId))
   const left = refundTarget(snapshot, await findRefundedGoods(db, ctx.shop.id, row.id, snapshot))
-  // `-0` would differ from the 0 of a stored reply.
+  // `-0` would differ from the 0 in a stored response.
   return { amountCents: 0 - left.amountCents, taxCents: 0 - left.taxWithheldCents, adjustmentId: null }
 }
 
 type ModerationResult = components['schemas']['ModerationResult']
 
-/** More would delay other changes for too long; the response contains how many are left. */
+/** More would delay other changes for too long. The response says how many are left. */
 const MAX_MOVED = 500
 
 /**
- * Changes the status of many commissions, by ids or by filter, in one transaction. Commissions that cannot be changed are
+ * Changes the status of many commissions, by IDs or by filter, in one transaction. Commissions that cannot be changed are
  * skipped and listed. With `dryRun` it only counts.
  *
  * @throws ApiError 400 `invalid_body` or `period_invalid`.
@@ -196,7 +198,7 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
 
 interface FoundIds {
   ids: string[]
-  /** Those with another status in the meantime are left out. Without statuses, they are listed as skipped. */
+  /** Commissions whose status has changed meanwhile are left out. Without statuses, they are listed as skipped. */
   statuses: Status[] | undefined
   remaining: number
 }
@@ -204,7 +206,7 @@ interface FoundIds {
 const changeMany = (ctx: Context, action: ModerationAction, { ids, statuses, remaining }: FoundIds) =>
   mutate(ctx, async (trx) => {
     const foundRows = await findCommissionsById(trx, ctx.shop.id, ids)
-    // Another request may have changed some since they were found; those no longer match.
+    // Another request may have changed some since they were found, so that they no longer match.
     const rows = statuses ? foundRows.filter((row) => statuses.includes(row.orderStatus)) : foundRows
     const { moved, skipped } = await moveAll(ctx, trx, action, rows)
     if (!statuses) for (const id of missingIds(ids, rows)) skipped.push({ id, code: 'commission_not_found' })
@@ -220,8 +222,8 @@ const changeMany = (ctx: Context, action: ModerationAction, { ids, statuses, rem
 type SentFilter = NonNullable<Body<'moderateCommissions'>['filter']>
 
 /**
- * Changes the commissions that a filter matches now, up to `most` of them, in transactions of 500. Nothing changes unless
- * their number and sums are those that were shown. Returns how many changed, and the sums of what matched before.
+ * Changes the commissions that a filter matches now, up to `most` of them, in transactions of 500. Nothing changes
+ * unless their number and totals equal the ones shown. Returns how many changed, and the totals that matched before.
  *
  * @throws ApiError 400 `invalid_body` or `period_invalid`, 409 `concurrent_change`.
  */
@@ -231,7 +233,8 @@ export async function moderateShown(
   { filter, areShown, most }: { filter: SentFilter; areShown: (sums: MovableSums) => boolean; most: number },
 ): Promise<{ changed: number; before: MovableSums }> {
   const query = readModerationFilter(action, filter)
-  // Before the sums: what is added in between makes them differ, and what arrives later is not among the ids.
+  // Read before the totals: a commission added in between makes the totals differ, and a later one is not among the
+  // IDs.
   const { ids } = await findMovable(ctx, query, most)
   const before = await sumMovable(ctx, action, filter)
   if (!areShown(before)) throw concurrentChange()
@@ -243,7 +246,7 @@ export async function moderateShown(
   return { changed, before }
 }
 
-/** Those of these commissions that an action has nothing to change of: they have its status. */
+/** The commissions that already have an action's status. */
 export async function findMoved(
   ctx: Context,
   action: ModerationAction,
@@ -263,7 +266,7 @@ async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction,
     try {
       moved.push(await moveCommission(ctx, trx, action, row))
     } catch (error) {
-      // A rejection comes before any write, so the others continue.
+      // The action throws before it writes, so the others can continue.
       if (!(error instanceof ApiError) || error.status !== 409 || error.code === 'payout_processing') throw error
       skipped.push({ id: row.id, code: error.code })
     }
@@ -309,7 +312,7 @@ function readModerationFilter(action: ModerationAction, filter: SentFilter): Mod
 }
 
 /**
- * The number and the sums of the commissions that a bulk action by filter would change, by currency.
+ * The number and totals by currency of the commissions that a bulk action by filter would change.
  *
  * @throws ApiError 400 `invalid_body` or `period_invalid`.
  */
@@ -319,15 +322,15 @@ export function sumMovable(ctx: Context, action: ModerationAction, filter: SentF
 }
 
 /**
- * Decides a rejected order again, from its stored facts and the current statuses of its affiliates; new rates and new
- * evidence do not count. Stores facts and decision, and returns the changes of the commission.
+ * Decides a rejected order again from its stored facts and its affiliates' current statuses. New rates and new evidence
+ * do not count. Stores facts and decision, and returns the commission's changes.
  *
- * @throws ApiError 409 `commission_still_restricted`, or `commission_move_not_allowed` when nothing is left of the order.
+ * @throws ApiError 409 `commission_still_restricted`, or `commission_move_not_allowed` if nothing is left of the order.
  */
 export async function decideAgain(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
   const order = await findRecordedOrder(ctx, trx, row.orderId)
   const { duplicateOf: _, ...recorded } = parseFacts(order.facts)
-  // The order of another source may have been credited since, or is no longer.
+  // Meanwhile, another source's order may have been credited, or no longer be.
   const duplicateOf = await findDuplicateOf(trx, ctx.shop.id, { ...order, order: recorded.order }, [
     'REJECTED',
     'CANCELED',
@@ -370,7 +373,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   }
 }
 
-/** The columns that the first decision may have left empty. */
+/** Columns that the first decision may have left empty. */
 const decisionColumns = (decision: Decision, order: Order): Partial<CommissionRow> => ({
   ...termsColumns(decision, order),
   currency: decision.currency ?? order.currency,

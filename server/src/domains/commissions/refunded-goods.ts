@@ -9,8 +9,8 @@ import { parseFacts } from '../../engine/stored-facts.ts'
 import { findRefund, findRefundTotals, listRefundIds, upsertRefundTotals } from '../ledger/commissions.ts'
 
 /**
- * The goods of a commission's order that were refunded so far; undefined before the first refund. Reads stored totals, so
- * the cost does not depend on the number of refunds.
+ * The goods refunded so far for a commission's order. Undefined before the first refund. Reads stored totals, so the
+ * cost does not depend on the number of refunds.
  */
 export async function findRefundedGoods(
   db: Reader,
@@ -19,13 +19,13 @@ export async function findRefundedGoods(
   snapshot: RefundSnapshot,
 ): Promise<RefundedGoods | undefined> {
   const row = await findRefundTotals(db, shopId, commissionId)
-  // There are no totals before the first refund, and none that are still valid after an upgrade.
+  // There are no totals before the first refund, and stored totals are invalid after an upgrade.
   return row?.totals ? JSON.parse(row.totals) : recomputeRefundedGoods(db, shopId, commissionId, { snapshot })
 }
 
 /**
- * Like {@link findRefundedGoods}, but computed from every refund that counts, without one of them: a new decision may split
- * the order differently, and a refund that is canceled may have left nothing for others.
+ * Like {@link findRefundedGoods}, but computed from every refund that counts, except one. A new decision may split the
+ * order differently, and a canceled refund may have left nothing for others.
  */
 export async function recomputeRefundedGoods(
   db: Reader,
@@ -40,7 +40,7 @@ export async function recomputeRefundedGoods(
     (id) => canceledRefundOf(id) === undefined && !known.has(cancellationIdOf(id)) && id !== withoutId,
   )
   let refunded = NO_REFUNDS
-  // One at a time: refunds of many line items take a while to parse.
+  // Parsed one at a time, because refunds with many line items take a while.
   await forEachInSlices(db, counted, async (id) => {
     const row = await findRefund(db, shopId, commissionId, [id])
     if (row) refunded = addRefund(snapshot, refunded, toEngineRefund(row))
@@ -68,14 +68,14 @@ interface StoredRefundedGoods {
   statusBefore: CommissionRow['orderStatus'] | null
 }
 
-/** A stored refund as the engine reads it. */
+/** Converts a stored refund to the engine's format. */
 const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
   refundId: externalRefundId,
   amountCents,
   lineItems: JSON.parse(lineItems),
 })
 
-/** The recorded order in the form that refunds are computed from. */
+/** Converts the recorded order to the form that refunds are computed from. */
 export const readRefundSnapshot = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
   toRefundSnapshot(parseFacts(facts), JSON.parse(decision))
 

@@ -38,13 +38,13 @@ import {
 import { refundEvent, toRefund } from './event-queries.ts'
 import { findRefundedGoods, readRefundSnapshot, recomputeRefundedGoods, storeRefundedGoods } from './refunded-goods.ts'
 
-/** A refund to record; `amountCents` is goods net of discount. */
+/** A refund to record. `amountCents` is goods net of discount. */
 export interface RefundInput extends Refund {
   lineItems: RefundLine[]
   reason: string | null
-  /** A store or a backend has already refunded: excess amounts are cut off instead of rejected. */
+  /** The store or backend has already refunded, so that excess amounts are cut off instead of rejected. */
   alreadyHappened?: boolean
-  /** The currency of the amount; defaults to the order's, which is the only one allowed. */
+  /** The amount's currency. Defaults to the order's, the only one allowed. */
   currency?: string | null
   /** When the goods were refunded; defaults to now. */
   occurredAt?: string | null
@@ -53,26 +53,26 @@ export interface RefundInput extends Refund {
 export interface RecordedRefund {
   row: CommissionRow
   refund: RefundRow
-  /** Goods refunded by this and all earlier refunds. */
+  /** Goods refunded so far, including this refund. */
   refundedCents: number
-  /** The refund id was recorded or canceled before, and nothing was changed. */
+  /** Whether the refund ID was recorded or canceled before. Nothing was changed then. */
   alreadyRecorded: boolean
-  /** Why the refund took less than it names. */
+  /** Why the refund took less than its amount. */
   problem: RefundProblem | 'DIFFERS' | null
 }
 
-/** The problems of refunds in replies and audit records. */
+/** Refund warnings in responses and audit records. */
 export const REFUND_WARNINGS = {
   DIFFERS: 'refund_differs',
   EXCEEDS_ORDER: 'refund_exceeds_order',
   UNKNOWN_ITEM: 'refund_item_unknown',
 } as const
 
-/** Statuses in which only an event that has already happened can be refunded. */
+/** Statuses in which only a refund that has already happened can be recorded. */
 const CLOSED_STATUSES: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
-/** Statuses whose amounts no longer change; a refund is stored without changing them. */
+/** Statuses whose amounts no longer change. A refund is stored without changing them. */
 const FINAL_STATUSES: CommissionRow['orderStatus'][] = ['REJECTED', 'REVERSED']
-/** A canceled order counts as unpaid, so that refund and cancellation have the same result in either order. */
+/** A canceled order counts as unpaid, so that a refund and a cancellation have the same result in either order. */
 const UNPAID_STATUSES: CommissionRow['orderStatus'][] = [
   'PENDING',
   'APPROVED',
@@ -82,15 +82,15 @@ const UNPAID_STATUSES: CommissionRow['orderStatus'][] = [
   'CANCELED',
 ]
 const NO_CHANGE = { amountCents: 0, taxCents: 0 }
-/** Reserved for the order ids of other adjustments. */
+/** Reserved for the order IDs of other adjustments. */
 const RESERVED_IDS = ['reversal', 'carry']
 
 /**
- * Records a refund, and takes back what the commission earned on the returned goods, computed from the recorded order. The
- * same refund id again changes nothing.
+ * Records a refund and takes back the commission on the returned goods, computed from the recorded order. The same
+ * refund ID again changes nothing.
  *
  * @throws ApiError 400 `invalid_body` or `refund_item_unknown`, 404 `commission_not_found`, 409 `refund_exceeds_order`,
- *   `commission_move_not_allowed`, `commission_is_adjustment` or `concurrent_change`.
+ * `commission_move_not_allowed`, `commission_is_adjustment` or `concurrent_change`.
  */
 export async function refund(ctx: Context, id: string, body: Body<'refundCommission'>) {
   const input = toRefundInput(body)
@@ -105,7 +105,7 @@ export async function refund(ctx: Context, id: string, body: Body<'refundCommiss
  * Records one refund of a commission in the caller's transaction: an unpaid commission is reduced, a paid one gets a
  * negative adjustment.
  *
- * @param snapshot the recorded order, when the caller has read it already
+ * @param snapshot the recorded order, if the caller has already read it
  */
 export async function recordRefund(
   ctx: Context,
@@ -154,7 +154,10 @@ async function writeRefund(
   }
 }
 
-/** A refund before it is written: its result, without an adjustment, and the changes; none when it was recorded already. */
+/**
+ * A refund before it is written: its result, without an adjustment, and the changes. No changes if it was already
+ * recorded.
+ */
 interface RefundPlan extends RecordedRefund {
   changes: RefundChanges | undefined
 }
@@ -163,7 +166,7 @@ interface RefundChanges {
   columns: Partial<CommissionRow>
   refunded: RefundedGoods
   statusBefore: CommissionRow['orderStatus'] | null
-  /** The commission is paid, so an adjustment takes the money back. */
+  /** Set if the commission is paid, so that an adjustment takes the money back. */
   isClawback: boolean
   /** The batch whose totals change. */
   batch: EffectiveStatus['batch']
@@ -171,7 +174,7 @@ interface RefundChanges {
 }
 
 /**
- * Computes what {@link recordRefund} writes, and rejects what it rejects.
+ * Computes what {@link recordRefund} writes, and throws the same errors.
  *
  * @throws ApiError as {@link recordRefund} does.
  */
@@ -211,7 +214,7 @@ interface PlannedEntry {
   input: RefundInput
   effective: EffectiveStatus
   applied: AppliedRefund
-  /** The status before the commission became `REFUNDED`, if it did. */
+  /** The status before the commission became `REFUNDED`, if it has. */
   statusBefore: CommissionRow['orderStatus'] | null
 }
 
@@ -249,16 +252,16 @@ function toPlan(
 /** What canceling a refund changed. */
 export interface CanceledRefund {
   row: CommissionRow
-  /** Null when the refund was not reported yet: it then changes nothing. */
+  /** Null if the refund was not reported yet. When it is, it changes nothing. */
   refund: RefundRow | null
   refundedCents: number
-  /** Canceled before, and nothing was changed. */
+  /** Whether it was canceled before. Nothing was changed then. */
   alreadyRecorded: boolean
 }
 
 /**
- * Cancels a refund in the caller's transaction: an unpaid commission becomes what it would be without the refund, a paid one
- * gets a positive adjustment. A refund that was not reported yet is marked, so that it will change nothing.
+ * Cancels a refund in the caller's transaction: an unpaid commission becomes what it would be without the refund, a
+ * paid one gets a positive adjustment. A refund that was not reported yet is marked, so that it changes nothing later.
  */
 export async function cancelRefund(
   ctx: Context,
@@ -290,7 +293,8 @@ export async function cancelRefund(
   }
   const wasCanceled = await hasOrderNotice(trx, ctx.shop.id, { orderId: before.orderId, kind: 'canceled' })
   const plan = toPlan(ctx, before, {
-    // The statement of an unpaid commission shows both where the refund was, and a paid one when the adjustment is made.
+    // For an unpaid commission, the statement shows both at the refund's time; for a paid one, when the adjustment is
+    // made.
     input: { ...input, occurredAt: status.status === 'PAID' ? null : refund.occurredAt },
     effective: status,
     applied,
@@ -299,14 +303,14 @@ export async function cancelRefund(
   return writeRefund(ctx, trx, before, plan)
 }
 
-/** Whether a refund is in the currency of its order. */
+/** Whether a refund is in its order's currency. */
 export const isInOrderCurrency = ({ currency }: RefundInput, { orderCurrency }: CommissionRow): boolean =>
   !currency || currency === orderCurrency
 
 const currencyMismatch = (currency: string) =>
   conflict('refund_currency_mismatch', `The order is in ${currency}. Send the amount of the refund in ${currency}.`)
 
-/** The reduced commission. With nothing left it becomes `REFUNDED` and leaves its batch. */
+/** The reduced commission. If nothing is left, it becomes `REFUNDED` and leaves its batch. */
 const unpaidChanges = ({
   remainingBaseCents,
   amountCents,
@@ -363,7 +367,7 @@ const toRefundRow = (ctx: Context, { id }: CommissionRow, input: RefundInput, ch
   createdAt: nowIso(ctx),
 })
 
-/** Normalizes the caller's refund id. @throws ApiError 400 with the code when it is blank or reserved. */
+/** Normalizes the caller's refund ID. @throws ApiError 400 with the code when it is blank or reserved. */
 export function readRefundId(text: string, code: 'invalid_body' | 'invalid_parameter' = 'invalid_body'): string {
   const refundId = orderKey(text)
   if (!refundId || RESERVED_IDS.includes(refundId) || canceledRefundOf(refundId) !== undefined)

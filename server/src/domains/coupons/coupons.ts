@@ -63,10 +63,13 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   })
 }
 
-/** Digits that a proposed code may end with. */
+/** Digits that a suggested code can end with. */
 const DIGITS = ['2', '3', '4', '5', '6', '7', '8', '9', '1']
 
-/** The allowed code most like a typed one that no affiliate of the shop has as code or alias; undefined when none is near. */
+/**
+ * The allowed code most similar to a typed one that no affiliate in the shop has as code or alias. Undefined if none is
+ * similar.
+ */
 export async function findFreeCode({ db, shop }: Context, typed: string): Promise<string | undefined> {
   const nearest = nearestCode(typed)
   if (!nearest) return undefined
@@ -78,7 +81,7 @@ export async function findFreeCode({ db, shop }: Context, typed: string): Promis
   return undefined
 }
 
-/** The allowed code most like a typed one; null when the typed one is allowed. */
+/** The allowed code most similar to a typed one. Null if the typed one is allowed. */
 export const nearestAllowed = (typed: string): string | null =>
   typed === '' || codeProblem(typed) === null ? null : nearestCode(typed)
 

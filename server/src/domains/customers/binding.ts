@@ -5,13 +5,13 @@ import type { CustomerRow, ShopRow } from '../../database/tables.ts'
 import { emailKeysFromQuery } from '../../engine/normalize.ts'
 import { ANY_TIME, countOrders, insertCustomer, type KnownCustomers, updateCustomer } from './queries.ts'
 
-/** What a report says of a customer. */
+/** A report's customer. */
 interface NamedCustomer {
   customerId?: string | null
   customerEmail?: string | null
 }
 
-/** What identifies a customer, as it is stored. */
+/** A customer's stored identifiers. */
 export type CustomerKeys = Pick<CustomerRow, 'customerId' | 'emailHash' | 'mailboxHash'>
 
 const NO_ADDRESS = { emailHash: null, mailboxHash: null }
@@ -24,7 +24,7 @@ export const customerKeys = (
   ...(customerEmail ? hashEmail(emailHashKey, customerEmail) : NO_ADDRESS),
 })
 
-/** The hashes of an address in a query, where a `+` may arrive as a space. */
+/** An address's hashes for a query parameter, in which a `+` may arrive as a space. */
 export const hashesOfQuery = ({ shop }: Context, text: string): string[] =>
   emailKeysFromQuery(text).map((address) => hashEmail(shop.emailHashKey, address).emailHash)
 

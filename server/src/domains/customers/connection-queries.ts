@@ -4,7 +4,7 @@ import { type PageQuery, toPage } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { ConnectionRow } from '../../database/tables.ts'
 
-/** A product or variant, or a bound customer. The address of a customer is not stored, so its value is null. */
+/** A product or variant, or a bound customer. A customer's address is not stored, so its value is null. */
 export interface AnyConnection extends Pick<ConnectionRow, 'id' | 'affiliateId' | 'createdAt'> {
   kind: ConnectionRow['kind'] | 'customerId' | 'customerEmail'
   value: string | null
@@ -13,10 +13,10 @@ export interface AnyConnection extends Pick<ConnectionRow, 'id' | 'affiliateId' 
 export interface ConnectionFilter extends PageQuery {
   kind?: AnyConnection['kind'] | undefined
   value?: string | undefined
-  /** The hashes of the value as an address. */
+  /** The value's hashes as an email address. */
   emailHashes?: string[] | undefined
   affiliateId?: string | undefined
-  /** Without customers. */
+  /** Excludes customers. */
   isOfProducts?: boolean
 }
 
@@ -77,7 +77,7 @@ async function listConnections(db: Reader, shopId: string, query: ConnectionFilt
   return toPage(rows, query, total)
 }
 
-/** Whether a list of connections has many rows; reads only these, in an index. */
+/** Whether a list of connections has many rows. Reads only these, from an index. */
 const hasMany = async (db: Reader, shopId: string, affiliateId: string | undefined): Promise<boolean> => {
   const query = { affiliateId, page: 1, limit: 1 }
   const list = db.selectFrom(

@@ -86,7 +86,7 @@ async function bindCustomer(
 const connectionExists = () =>
   conflict('connection_exists', 'This customer, product or variant is already connected. Delete that connection first.')
 
-/** Deletes the connection of a product or variant, or unbinds a customer. @throws ApiError 404 `connection_not_found`. */
+/** Deletes a product's or variant's connection, or unbinds a customer. @throws ApiError 404 `connection_not_found`. */
 export async function remove(ctx: Context, id: string) {
   return mutate(ctx, async (trx) => {
     const row = (await deleteConnection(trx, ctx.shop.id, id)) ?? (await unbind(trx, ctx.shop.id, id))

@@ -12,8 +12,8 @@ type Schemas = components['schemas']
 const DEFAULT_DAYS = 90
 
 /**
- * The touches and orders of a session, an affiliate or a customer, oldest first. Several identifiers must all match. When
- * there are more than `limit` entries, the latest are returned.
+ * Touches and orders of a session, an affiliate, or a customer, oldest first. If several identifiers are given, all
+ * must match. If there are more than `limit` entries, the latest are returned.
  *
  * @throws ApiError 400 `journey_identifier_required`, `invalid_parameter` or `period_invalid`.
  */
@@ -22,7 +22,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   return { journey: rows.map(toEntry), total }
 }
 
-/** Like {@link read}, with the stored ids of the orders. */
+/** Like {@link read}, with stored order IDs. */
 export const readWithOrders = defineReader(journeyList, async (ctx: Context, query: Query<'getJourney'>) => {
   const { rows, total } = await findRows(ctx, query)
   return { entries: rows.map((row) => ({ ...toEntry(row), orderId: row.orderId })), total }

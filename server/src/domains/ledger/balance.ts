@@ -13,7 +13,7 @@ type Balance = components['schemas']['Balance']
 
 const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE']
 
-/** Reads the unpaid commissions of an affiliate, which can be many, so it runs in the report worker. */
+/** Reads an affiliate's unpaid commissions. They can be many, so it runs in the report worker. */
 export const balanceReport = defineReport(
   import.meta.url,
   'balanceReport',
@@ -33,7 +33,7 @@ export const balanceReport = defineReport(
       .where((eb) =>
         eb.or([
           eb(status, 'in', UNPAID),
-          // Reversed after its payment was sent: its batch still pays it.
+          // Reversed after its payment was sent, so its batch still pays it.
           eb.and([eb(status, '=', 'REVERSED'), eb('payoutBatchId', 'is not', null), eb('paidAt', 'is', null)]),
         ]),
       )
@@ -65,7 +65,7 @@ export const balanceReport = defineReport(
   },
 )
 
-/** The balance of an affiliate by currency, and how many commissions it has in all. */
+/** An affiliate's balance by currency, and its total number of commissions. */
 export async function readBalance(ctx: Context, affiliateId: string) {
   const [balances, commissions] = await Promise.all([
     readFrom(ctx, balanceReport, { affiliateId, at: nowIso(ctx) }),
@@ -75,7 +75,7 @@ export async function readBalance(ctx: Context, affiliateId: string) {
 }
 
 /**
- * The balance of an affiliate of the API.
+ * An affiliate's balance for the API.
  *
  * @throws ApiError 400 `invalid_parameter` without an affiliate, 404 `affiliate_not_found`.
  */

@@ -10,14 +10,14 @@ import { type Condition, ofPeriod } from './commissions.ts'
 
 export type { CandidateFilter }
 
-/** Before every instant of a commission. */
+/** Earlier than every commission. */
 export const BEGINNING = '0001-01-01T00:00:00.000Z'
 
 /** The first instant that a batch selects. */
 export const firstInstant = ({ periodStart, includeEarlier }: CandidateFilter): string =>
   includeEarlier ? BEGINNING : periodStart
 
-/** Sums of the commissions of one affiliate in one program and currency. */
+/** Totals of one affiliate's commissions in one program and currency. */
 export interface Subtotal {
   affiliateId: string
   programId: string | null
@@ -27,21 +27,21 @@ export interface Subtotal {
   taxWithheldCents: bigint
 }
 
-/** The sums of a subtotal as read from the database, each in two parts. */
+/** A subtotal's amounts as read from the database, each in two parts. */
 type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 
-/** What was read earlier can be taken by a batch. `PAYABLE` first: a batch that is created adds to it. */
+/** Commissions read as approved may be in a batch by now. `PAYABLE` comes first, because a new batch adds to it. */
 export const APPROVED: CommissionRow['orderStatus'][] = ['PAYABLE', 'APPROVED', 'ACCEPTED']
 
 /**
- * Wraps a column so that the planner cannot use its index: the rows of a step are found by their ids.
+ * Wraps a column so that the planner cannot use its index: the rows of a step are found by their IDs.
  *
- * PostgreSQL has no statistics of a batch that was just created, and expects its index to find one row instead of a million.
- * `coalesce`, because an expression that is null for null would still match the partial index of commissions in batches.
+ * PostgreSQL has no statistics for a new batch, and expects its index to find one row instead of a million. `coalesce`,
+ * because an expression that is null for null would still match the partial index of commissions in batches.
  */
 const unindexed = (column: keyof CommissionRow) => sql<string>`coalesce(${sql.ref(`commissions.${column}`)}, '')`
 
-/** Selected by the filter, apart from the period. An affiliate or a program has many more commissions than are approved. */
+/** The filter without the period. An affiliate or a program has many more commissions than approved ones. */
 const isSelected = (filter: CandidateFilter) => (eb: Commissions) => {
   const conditions = []
   if (filter.currency) conditions.push(eb(unindexed('currency'), '=', filter.currency))
@@ -52,7 +52,7 @@ const isSelected = (filter: CandidateFilter) => (eb: Commissions) => {
   return eb.and(conditions)
 }
 
-/** Not in a batch, and not zero. */
+/** Commissions that are not in a batch and not zero. */
 const isUnbatched = (shopId: string, filter: CandidateFilter) => (eb: Commissions) =>
   eb.and([
     eb('commissions.shopId', '=', shopId),
@@ -87,7 +87,7 @@ export interface Hold {
   nextAvailableAt: string
 }
 
-/** Nothing is on hold whose terms have no hold, such as an order with a clock that is ahead. */
+/** Without a hold in its terms, a commission is never on hold, not even if the order's clock was ahead. */
 export const isOnHold = (at: string) => sql<boolean>`"availableAt" > ${at} and "availableAt" > "happenedAt"`
 
 const onHold = (at: string) =>
@@ -96,7 +96,7 @@ const onHold = (at: string) =>
     sql<string>`min("availableAt")`.as('nextAvailableAt'),
   ] as const
 
-/** The sums of the approved commissions of a period that are in no batch, and of those on hold. Reads all of them. */
+/** Totals of a period's approved commissions that are in no batch, and of those on hold. Reads all of them. */
 export const sumCandidates = async (
   db: Reader,
   shopId: string,
@@ -106,8 +106,8 @@ export const sumCandidates = async (
     await subtotalsOf(db.selectFrom('commissions'))
       .select(onHold(filter.at))
       .groupBy(sql.ref('isOnHold'))
-      // Few commissions are approved, which PostgreSQL knows of statuses that are part of the statement. With both bounds, it
-      // expects so few in any period that it reads the whole period.
+      // Few commissions are approved. PostgreSQL knows this only if the status is a literal. With both bounds, it
+      // expects so few rows in any period that it reads the whole period.
       .where('orderStatus', 'in', APPROVED.map(sql.lit))
       .where('happenedAt', '>=', firstInstant(filter))
       .where(unindexed('happenedAt'), '<=', filter.periodEnd)
@@ -115,15 +115,15 @@ export const sumCandidates = async (
       .execute(),
   )
 
-/** Sums of the approved commissions of one affiliate that are not in a batch. */
+/** Totals of one affiliate's approved commissions that are not in a batch. */
 export interface UnbatchedSum extends Omit<Subtotal, 'programId'>, Hold {
-  /** `EARLIER` than the period, in it, or a debt that a batch of the period has carried forward. */
+  /** Whether they are `EARLIER` than the period, in it, or a debt that a batch for the period carried forward. */
   place: 'EARLIER' | 'PERIOD' | 'CARRIED'
   oldestAt: string
 }
 
 /**
- * Everything approved until the end of a period that is in no batch, with the debts that begin one millisecond later. Reads
+ * Everything approved until the end of a period that is in no batch, with the debts dated one millisecond later. Reads
  * every approved commission, so it runs in the report worker.
  */
 export async function sumUnbatched(db: Reader, shopId: string, filter: CandidateFilter): Promise<UnbatchedSum[]> {
@@ -145,7 +145,7 @@ export async function sumUnbatched(db: Reader, shopId: string, filter: Candidate
   return toSubtotals(rows)
 }
 
-/** Whether a batch that was created or changed after a request arrived has commissions that the request selects. */
+/** Whether a batch created or changed after a request arrived contains commissions that the request selects. */
 export async function wasClaimedSince(
   db: Reader,
   shopId: string,
@@ -157,7 +157,8 @@ export async function wasClaimedSince(
     .selectFrom('payoutBatches')
     .select('id')
     .where('shopId', '=', shopId)
-    // A large batch may have taken them long after it was created. Ids distinguish what was created in the same millisecond.
+    // A large batch may have taken them long after it was created. IDs distinguish batches created in the same
+    // millisecond.
     .where((eb) => eb.or([eb('updatedAt', '>', arrivedAt), eb('id', '>', withPrefix('bat', arrival.id))]))
   const claimed = await db
     .selectFrom('commissions')
@@ -172,26 +173,26 @@ export async function wasClaimedSince(
   return claimed !== undefined
 }
 
-/** How many commissions of the shop are approved: at most this many can be in a new batch. */
+/** How many of the shop's commissions are approved. A new batch cannot contain more. */
 export async function countApproved(db: Reader, shopId: string): Promise<number> {
   const counts = await Promise.all(APPROVED.map((status) => countRows(db, shopId, { list: 'commissions', status })))
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-/** The affiliates whose commissions are held back. */
+/** Affiliates whose commissions are held back. */
 export const listIneligibleAffiliateIds = async (db: Reader, shopId: string): Promise<string[]> =>
   (await ineligibleAffiliates(db, shopId).execute()).map(({ id }) => id)
 
-/** The position of a commission in lists, newest first. */
+/** A commission's position in lists, newest first. */
 type Position = Pick<CommissionRow, 'happenedAt' | 'id'>
 
 /** Sorts before every commission. */
 const NEWEST: Position = { happenedAt: '9999-12-31T23:59:59.999Z', id: '~' }
 
-/** How many commissions of a batch change in one transaction. */
+/** How many of a batch's commissions change in one transaction. */
 export const MAX_MOVED = 500
 
-/** The ids of the commissions that a new batch takes, with all that have changed since they were read. */
+/** The IDs of commissions that a new batch takes, including any that changed since they were read. */
 export async function* readCandidates(db: Reader, shopId: string, filter: CandidateFilter): AsyncGenerator<string[]> {
   const { currency, programId } = filter
   const affiliateIds = filter.affiliateIds && new Set(filter.affiliateIds)
@@ -201,7 +202,7 @@ export async function* readCandidates(db: Reader, shopId: string, filter: Candid
   for (const status of APPROVED) {
     for (let after: Position | undefined = { happenedAt: filter.periodEnd, id: '~' }; after; ) {
       const read = await readApprovedPage(db, { shopId, status, after })
-      // With a second bound, SQLite without statistics reads every status by the index of times.
+      // With a second bound, SQLite without statistics would use the index by time and read every status.
       const page = read.filter(({ happenedAt }) => happenedAt >= from)
       for (const row of page) {
         const isSelected =
@@ -225,7 +226,10 @@ export async function* readCandidates(db: Reader, shopId: string, filter: Candid
   if (ids.length > 0) yield ids
 }
 
-/** By order and limit: PostgreSQL expects a tenth of all rows between two positions, and would read the table for each page. */
+/**
+ * Uses order and limit, because PostgreSQL expects a tenth of all rows between two positions and would read the table
+ * for each page.
+ */
 const readApprovedPage = (
   db: Reader,
   { shopId, status, after }: { shopId: string; status: CommissionRow['orderStatus']; after: Position },
@@ -242,7 +246,7 @@ const readApprovedPage = (
     .limit(MAX_MOVED)
     .execute()
 
-/** The ids of the commissions of a batch. */
+/** The IDs of a batch's commissions. */
 export async function* readBatch(db: Reader, shopId: string, batchId: string): AsyncGenerator<string[]> {
   for (let after: Position | undefined = NEWEST; after; ) {
     const { happenedAt, id }: Position = after
@@ -261,7 +265,7 @@ export async function* readBatch(db: Reader, shopId: string, batchId: string): A
   }
 }
 
-/** What a batch takes, pays or releases in one transaction. */
+/** The commissions that a batch takes, pays, or releases in one transaction. */
 interface Step {
   shopId: string
   batchId: string
@@ -272,7 +276,7 @@ interface Step {
 
 type Changes = Partial<Record<keyof CommissionRow, unknown>>
 
-/** Changes the commissions of a step that meet a condition, some at a time. Returns what was changed. */
+/** Changes a step's commissions that meet a condition, some at a time. Returns the changed ones. */
 async function updateStep(trx: Transaction, { shopId, at, ids }: Step, changes: Changes, condition: Condition) {
   const moved: Pick<CommissionRow, 'id' | 'commissionAmountCents' | 'taxWithheldCents'>[] = []
   await inBatches(ids, async (some) => {
@@ -313,36 +317,36 @@ export const payCommissions = (trx: Transaction, step: Step) =>
     eb.and([eb(unindexed('payoutBatchId'), '=', step.batchId), isUnpaid(eb)]),
   )
 
-/** They are `APPROVED` again and available to other batches. */
+/** Makes them `APPROVED` again and available to other batches. */
 export const releaseCommissions = (trx: Transaction, step: Step) =>
   updateStep(trx, step, { payoutBatchId: null, orderStatus: 'APPROVED' }, (eb) =>
     eb.and([eb(unindexed('payoutBatchId'), '=', step.batchId), eb(unindexed('orderStatus'), '=', 'PAYABLE')]),
   )
 
 /**
- * The order of the index that finds the commissions of one affiliate in a batch. Without statistics of a new batch, PostgreSQL
- * expects one row from the index of the batch too, and would read the whole batch for each affiliate.
+ * Orders by the index that finds one affiliate's commissions in a batch. Without statistics for a new batch, PostgreSQL
+ * also expects one row from the batch's index, and would read the whole batch for each affiliate.
  */
 export const BY_AFFILIATE = 'commissionAmountCents'
 
-/** Found by other columns: the shop has many commissions in these statuses. */
+/** Does not use the status index, because the shop has many commissions in these statuses. */
 const STATUS = sql<string>`"orderStatus" || ''`
 
 /**
- * Whether a commission of a batch was not paid yet. One that was reversed after its payment was sent is part of the payment,
- * and stays `REVERSED`.
+ * Whether a batch's commission is still unpaid. A commission reversed after its payment was sent is part of the
+ * payment, and stays `REVERSED`.
  */
 export const isUnpaid = (eb: Commissions) =>
   eb.or([eb(STATUS, '=', 'PAYABLE'), eb.and([eb(STATUS, '=', 'REVERSED'), eb('paidAt', 'is', null)])])
 
-/** What payment makes of a commission that `isUnpaid`. */
+/** The columns that payment sets on a commission that `isUnpaid`. */
 export const paidColumns = (paidAt: string) => ({
   orderStatus: sql<CommissionRow['orderStatus']>`case when "orderStatus" = 'REVERSED' then 'REVERSED' else 'PAID' end`,
   paidAt,
   updatedAt: paidAt,
 })
 
-/** The lowest amount of an affiliate's commissions in a batch, in cents; undefined without commissions. */
+/** The lowest amount among an affiliate's commissions in a batch, in cents. Undefined without commissions. */
 export async function findLowestAmount(
   trx: Transaction,
   shopId: string,
@@ -359,7 +363,7 @@ export async function findLowestAmount(
   return lowest ?? undefined
 }
 
-/** The sums of one affiliate's commissions in a batch. */
+/** The totals of one affiliate's commissions in a batch. */
 export const sumLine = async (
   trx: Transaction,
   shopId: string,
@@ -372,12 +376,12 @@ export const sumLine = async (
     .where('shopId', '=', shopId)
     .where('payoutBatchId', '=', batchId)
     .where('affiliateId', '=', affiliateId)
-  // SQLite uses the index that matches most columns, whatever the order.
+  // SQLite uses the index that matches the most columns, whatever the order.
   if (isSqlite(trx)) return toSubtotals(await subtotalsOf(ofAffiliate.clearSelect()).execute())
   return toSubtotals(await subtotalsOf(trx.selectFrom(ofAffiliate.orderBy(BY_AFFILIATE).as('commissions'))).execute())
 }
 
-/** The sums of the commissions of several batches. */
+/** The totals of several batches' commissions. */
 export const sumBatches = async (
   db: Reader,
   shopId: string,
@@ -410,7 +414,7 @@ export async function cancelCarriedDebts(
     )
     .select('balancing.debtId')
     .where('balancing.shopId', '=', shopId)
-    // Found among the debts, since a batch may have a million commissions.
+    // Searched among the debts, because a batch may have a million commissions.
     .where(withoutIndex(trx, 'balancing.payoutBatchId'), '=', batchId)
     .whereRef('balancing.debtId', '=', 'balancing.id')
     // Matches the partial index of debts.
@@ -418,7 +422,7 @@ export async function cancelCarriedDebts(
     .where('open.debtId', 'is not', null)
     .whereRef('open.debtId', '<>', 'open.id')
     .where('open.payoutBatchId', 'is', null)
-    // Found by the debt, since a shop has many approved commissions.
+    // Searched by debt, because a shop has many approved commissions.
     .where(withoutIndex(trx, 'open.orderStatus'), '=', 'APPROVED')
   const rows = await trx
     .selectFrom('commissions')

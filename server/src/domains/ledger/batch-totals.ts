@@ -11,7 +11,7 @@ import { findBatch, updateBatchIfUnchanged } from './payouts.ts'
 
 type Schemas = components['schemas']
 
-/** A batch as in openapi.yaml; a dry run has no id. */
+/** Converts a batch to the schema in openapi.yaml. A dry run has no ID. */
 export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version' | keyof Claim> & Partial<Claim> & Id) {
   const { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents } = row
   return {
@@ -41,7 +41,7 @@ interface Id {
   id: string | null
 }
 
-/** The columns of the run that moves the rows of a batch. */
+/** Columns of the run that moves a batch's rows. */
 export type Claim = Pick<PayoutBatchRow, 'process' | 'movedCommissions' | 'claimedBy' | 'claimedUntil'>
 
 function toProgress(process: string, movedCommissions: number | null | undefined) {
@@ -49,7 +49,7 @@ function toProgress(process: string, movedCommissions: number | null | undefined
   return { becomes, movedCommissions: movedCommissions ?? 0, commissions }
 }
 
-/** An event of a batch. @param previousStatus null for a new batch */
+/** A batch's event. @param previousStatus null for a new batch */
 export const batchEvent = (
   event: 'payout.created' | 'payout.paid' | 'payout.failed',
   row: Omit<PayoutBatchRow, 'shopId' | 'version'>,
@@ -60,16 +60,16 @@ export const EMPTY_BATCH_REASON = 'Every commission left this batch before it wa
 
 export const payoutNotFound = () => notFound('payout_not_found', 'No payout batch with this id exists in your shop.')
 
-/** A commission of a batch before and after a change. `after.payoutBatchId` differs when the commission left the batch. */
+/** A batch's commission before and after a change. `after.payoutBatchId` differs if the commission left the batch. */
 export interface ChangedCommission {
   before: CommissionRow
   after: CommissionRow
 }
 
 /**
- * Updates the totals of an `OPEN` batch by the difference, in the transaction that changed some of its commissions. The debts
- * of affiliates with a negative total are carried forward; an empty batch becomes `FAILED`. Other batches do not change. Does
- * not audit; the caller must, and send the returned events.
+ * Updates an `OPEN` batch's totals by the difference, in the transaction that changed some of its commissions. Debts of
+ * affiliates with a negative total are carried forward, and an empty batch becomes `FAILED`. Other batches do not
+ * change. The caller must audit the change and send the returned events.
  *
  * @throws ApiError 404 `payout_not_found`, 409 `concurrent_change`.
  */
@@ -83,7 +83,7 @@ export async function updateTotals(
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return { row: batch, events: [] }
   const computed = await computeChanged(trx, batch, changed)
-  // Commissions only leave a batch or shrink, so its totals stay exact.
+  // A batch's commissions only leave it or shrink, so its totals stay exact.
   if (!computed) throw new Error('The totals of a batch are no longer exact')
   const { totals, debts } = computed
   const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTY_BATCH_REASON } as const) : {}
@@ -132,18 +132,18 @@ type Amounts = Pick<CommissionRow, 'commissionAmountCents' | 'taxWithheldCents'>
 
 const sumOf = (rows: Amounts[], column: keyof Amounts): number => rows.reduce((sum, row) => sum + row[column], 0)
 
-/** The totals of a batch after the debts of affiliates were carried forward, in cents. */
+/** A batch's totals after debts were carried forward, in cents. */
 export interface ComputedBatch {
   totals: PayoutTotals
   debts: Debt[]
 }
 
-/** A debt that a batch carries forward. `programId`: of a debt that comes from one program only. */
+/** A debt that a batch carries forward. `programId` is set if it comes from a single program. */
 export type Debt = CarriedDebt & { programId: string | null }
 
 /**
- * Computes a batch from the sums of its commissions, all of one currency. Affiliates with a negative total are raised to
- * zero, and their debt is carried forward. Null when a sum exceeds the largest exact integer.
+ * Computes a batch from its commissions' totals, all in one currency. Affiliates with a negative total are raised to
+ * zero, and their debt is carried forward. Null if a total exceeds the largest exact integer.
  */
 export function computeBatch(rows: readonly Subtotal[], periodEnd: string): ComputedBatch | null {
   const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
@@ -157,7 +157,7 @@ export function computeBatch(rows: readonly Subtotal[], periodEnd: string): Comp
   return { totals, debts }
 }
 
-/** The program of a debt that comes from one program only, so that batches of that program collect it. */
+/** The program of a debt that comes from a single program, so that this program's batches collect it. */
 export function onlyProgramOf(rows: readonly Subtotal[]): string | null {
   const [programId = null, ...others] = new Set(rows.map((row) => row.programId))
   return others.length === 0 ? programId : null
@@ -174,7 +174,7 @@ export async function insertDebts(ctx: Context, trx: Transaction, batchId: strin
   await insertCommissions(trx, ctx.shop.id, rows)
 }
 
-/** A debt belongs to no single order, so the order id contains the row's own id. */
+/** A debt belongs to no single order, so its order ID contains the row's own ID. */
 const carried = (
   ctx: Context,
   debt: DebtRow,

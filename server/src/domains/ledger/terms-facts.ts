@@ -9,7 +9,7 @@ import { countCredited } from './commissions.ts'
 
 type Shop = Pick<ShopRow, 'id' | 'timeZone' | 'currency'>
 
-/** Adds the terms of programs that have other versions than the first, and what these count. */
+/** Adds the terms of programs that have more than the first version, and the numbers they count. */
 export async function withTerms(db: Reader, shop: Shop, facts: Facts, programIds: string[]): Promise<Facts> {
   const { orderAt } = facts.order
   const instants: [string, string] = [facts.customer?.firstOrderAt ?? orderAt, orderAt]
@@ -31,14 +31,14 @@ function toFact(
   const ruleOf = ({ affiliateIds, ...when }: TermsFact['rules'][number]['when']) => {
     if (!affiliateIds) return when
     const named = affiliateIds.filter((id) => Object.hasOwn(known, id))
-    // An empty list is not stored, and a rule without it would match.
+    // An empty list is not stored, and the rule would match without it.
     return { ...when, affiliateIds: named.length > 0 ? named : affiliateIds.slice(0, 1) }
   }
   const read: TermsFact['rules'] = JSON.parse(rules)
   return { ...row, rules: read.map((rule) => ({ ...rule, when: ruleOf(rule.when) })) }
 }
 
-/** Adds the customer's credited orders, which are not stored with orders of programs without terms. */
+/** Adds the customer's credited orders, which are not stored for programs without terms. */
 export async function withCustomer(
   db: Reader,
   shop: Pick<ShopRow, 'id' | 'emailHashKey'>,
@@ -50,7 +50,7 @@ export async function withCustomer(
   return named ? { ...facts, customer: await countOrders(db, named, facts.order.orderAt) } : facts
 }
 
-/** Adds the numbers that the terms of the facts compare. */
+/** Adds the numbers that the terms compare. */
 export async function withCounts(db: Reader, shop: Shop, facts: Facts): Promise<Facts> {
   const { order, customer } = facts
   const conditionsOf = ({ programId }: Pick<AffiliateFact, 'programId'>) =>

@@ -26,7 +26,7 @@ export async function recordTouch(ctx: Context, body: Touch): Promise<Schemas['T
   })
 }
 
-/** When a touch occurred. A time in the future becomes the time of receipt, so that it does not win over later clicks. */
+/** When a touch occurred. A future time becomes the time of receipt, so that it does not win over later clicks. */
 function occurredAtOf(ctx: Context, { type, occurredAt }: Touch): string {
   const at = parseBodyInstant('occurredAt', occurredAt || null)
   if (at === undefined) return nowIso(ctx)
@@ -40,7 +40,7 @@ function replyMessage(body: Touch, clickId: string | null): string {
   return isRenamed ? 'Click recorded under a new id: its clickId belongs to another affiliate.' : 'Click recorded.'
 }
 
-/** Stores a validated touch. Returns its id, and the click id that it is found by. */
+/** Stores a validated touch. Returns its ID, and the click ID that finds it. */
 export async function storeTouch(
   ctx: Context,
   trx: Transaction,
@@ -48,7 +48,7 @@ export async function storeTouch(
 ): Promise<{ id: string; clickId: string | null }> {
   const id = ctx.newId('jrn')
   const { sentId, owner, affiliate } = await findReferences(trx, ctx.shop.id, body)
-  // A click id belongs to its first affiliate. Under another one it would take over that affiliate's orders.
+  // A click ID belongs to its first affiliate. Otherwise, another affiliate could take over that one's orders.
   const belongsToOther =
     body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.affiliateId !== owner
   const clickId = body.type === 'click' && (sentId === null || belongsToOther) ? id : sentId
@@ -65,8 +65,8 @@ export async function storeTouch(
 }
 
 /**
- * The affiliate of the first reference that matches one; failing that, the affiliate that the click id belongs to, which is
- * its `owner`.
+ * The affiliate of the first reference that matches one. Otherwise, the affiliate that the click ID belongs to, its
+ * `owner`.
  */
 export async function findReferences(
   db: Reader,

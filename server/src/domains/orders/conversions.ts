@@ -17,7 +17,7 @@ type Schemas = components['schemas']
 interface Recorded {
   reply: Schemas['ConversionReply']
   alreadyRecorded: boolean
-  /** The order was recorded with another amount. */
+  /** Set if the order was recorded with a different amount. */
   differs?: boolean
 }
 
@@ -54,8 +54,7 @@ export function toIncomingOrder(ctx: Context, body: Conversion): IncomingOrder {
 }
 
 /**
- * Decides a conversion without recording it. `alreadyRecorded`: the order was recorded before, so reporting it again would
- * change nothing.
+ * Decides a conversion without recording it. With `alreadyRecorded`, reporting the order again would change nothing.
  *
  * @throws ApiError 400, same as {@link recordConversion}.
  */
@@ -94,7 +93,7 @@ function toReply(decision: Decision, commissionId: string | null): Omit<Schemas[
 export type Conversion = Omit<components['schemas']['ConversionEvent'], 'orderId' | 'processedAt'>
 
 const MAX_CENTS = 2_147_483_647
-/** Keeps every amount an exact integer: this times the largest flat amount is far below 2^53. */
+/** Keeps every amount an exact integer, because this times the largest flat amount is far below 2^53. */
 const MAX_QUANTITY = 1_000_000
 const CLICK_ATTRIBUTE = 'referral_click_id'
 const MAX_CLICK_ID = 255
@@ -151,17 +150,17 @@ function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
     throw invalidField('invalid_body', 'lineItems', `must not add up to more than ${MAX_CENTS} cents.`)
 }
 
-/** The click id in an order's note attributes, where it may be text or a number. */
+/** The click ID in an order's note attributes, as text or as a number. */
 export function clickIdFromNotes(
   attributes: components['schemas']['NoteAttribute'][] | null | undefined,
 ): string | null {
   const values = (attributes ?? []).filter(({ name }) => name === CLICK_ATTRIBUTE).map(({ value }) => value)
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value))
   const reference = texts.find((text): text is string => typeof text === 'string' && trimToNull(text) !== null)
-  // A note can be of any length. One character over the maximum cannot match any click id, and still fits the index.
+  // Notes can be of any length. A text one character over the maximum matches no click ID, but still fits the index.
   return reference === undefined ? null : firstCharacters(reference, MAX_CLICK_ID + 1)
 }
 
-/** The first characters of a text; surrogate pairs are not split. */
+/** A text's first characters. Surrogate pairs are not split. */
 export const firstCharacters = (text: string, count: number): string =>
   [...text.slice(0, 2 * count)].slice(0, count).join('')

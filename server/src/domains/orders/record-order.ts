@@ -29,20 +29,20 @@ export interface IncomingOrder {
 export interface RecordedOrder {
   commissionId: string | null
   decision: Decision
-  /** The order was recorded before, and nothing was changed; `differs` when it had other amounts. */
+  /** Whether the order was recorded before. Nothing was changed then; `differs` is set if it had different amounts. */
   alreadyRecorded: boolean
   differs?: boolean
 }
 
 interface OrderOptions {
   parseRefund: ParseRefund
-  /** The order was canceled before it is reported. */
+  /** Whether the order was canceled before it was reported. */
   isCanceled?: boolean
 }
 
 /**
- * Records an order from any source and, when it is credited, applies the cancellations and refunds that arrived before it.
- * The result and the event contain the original decision.
+ * Records an order from any source and, when it is credited, applies the cancellations and refunds that arrived before
+ * it. The result and the event contain the original decision.
  *
  * @param ctx `ctx.shop` must be the row as read in `trx`
  */
@@ -69,7 +69,7 @@ export async function recordOrder(
 }
 
 /**
- * Gathers facts, decides, and stores the decision once. A credited order keeps its first decision; an order that nobody
+ * Gathers facts, decides, and stores the decision once. A credited order keeps its first decision. An order that nobody
  * was credited for is decided again with a later report.
  */
 async function recordDecision(
@@ -177,7 +177,7 @@ interface DecidedOrder {
   facts: Facts
   decision: Decision
   commissionId: string | null
-  /** The order was reported before, and nobody was credited. */
+  /** Whether the order was reported before and nobody was credited. */
   isKnown: boolean
 }
 
@@ -232,5 +232,5 @@ const NO_TOUCH_COLUMNS = {
   device: null,
 }
 
-/** A customer bound by one identifier is not bound to another affiliate by a second one. */
+/** A customer bound by one identifier is not bound to another affiliate by another identifier. */
 const hasNoConnection = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null

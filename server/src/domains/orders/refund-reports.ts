@@ -28,14 +28,14 @@ type RefundCancellationReply = Schemas['RefundCancellationReply']
 type Refund = Schemas['RefundReport']
 type Cancellation = Schemas['CancellationReport']
 
-/** 202 until the order is reported, 200 from then on and for dry runs. */
+/** 202 until the order is reported, 200 afterwards and for dry runs. */
 interface Reported<Reply> {
   status: 200 | 202
   body: Reply
 }
 
 /**
- * Records a refund of an order that was or will be reported as a conversion. The same refund id again changes nothing.
+ * Records a refund of an order that was or will be reported as a conversion. The same refund ID again changes nothing.
  *
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 409 `refund_currency_mismatch` or
  * `store_refund_limit_reached`.
@@ -47,7 +47,7 @@ export async function recordRefundReport(
 ): Promise<Reported<RefundReply>> {
   const order = readOrderId(report.externalOrderId)
   const refundId = readRefundId(report.externalRefundId)
-  // Units that exceed the order are cut off, and then an amount has no line items to belong to.
+  // Units that exceed the order are cut off. An amount would then have no line items to belong to.
   if (report.lineItems?.length && typeof report.amountCents === 'number')
     throw invalidBody('Send either amountCents or lineItems, not both.')
   const notice = { orderId: order.orderId, noticeId: refundId, body: JSON.stringify(toStoredRefund(ctx, report)) }
@@ -86,8 +86,8 @@ export async function recordCancellationReport(
 }
 
 /**
- * Records that a refund did not last: the commission becomes what it would be without it. Before the refund is reported,
- * it is kept, and the refund then changes nothing.
+ * Records a refund's cancellation: the commission becomes what it would be without the refund. If the refund was not
+ * reported yet, the cancellation is stored, and the refund changes nothing when it arrives.
  *
  * @throws ApiError 400 `invalid_parameter`, 409 `store_refund_limit_reached`.
  */
@@ -117,7 +117,7 @@ function readOrderId(text: string, code: 'invalid_body' | 'invalid_parameter' = 
   return { externalOrderId, orderId: storedOrderId('api', externalOrderId) }
 }
 
-/** A refund as it is stored until its order is credited. */
+/** A refund's stored form until its order is credited. */
 type StoredRefund = Pick<RefundInput, 'amountCents' | 'lineItems' | 'reason' | 'currency' | 'occurredAt'>
 
 const toStoredRefund = (
@@ -142,7 +142,7 @@ const statusOf = ({ outcome }: ReportedRefund | ReportedRefundCancellation | Rep
 
 type Totals = Pick<RecordedRefund, 'refundedCents' | 'problem'>
 
-/** The refunded goods of the order with this refund: as applied, or the sum of the stored amounts. */
+/** The order's refunded goods including this refund: as applied, or the total of the stored amounts. */
 async function findTotals(
   { shop }: Context,
   db: Reader,
@@ -161,7 +161,7 @@ function contentOf(body: string): string {
   return JSON.stringify([amountCents, lineItems])
 }
 
-/** The total of the refunds that are stored for an order and not canceled, and of one more if it is not stored. */
+/** The total of an order's stored refunds that are not canceled, plus this one if it is not stored. */
 function sumRefunds(
   stored: OrderNoticeRow[],
   { noticeId, body }: Pick<OrderNoticeRow, 'noticeId'> & { body?: string },

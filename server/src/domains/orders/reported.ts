@@ -43,24 +43,24 @@ export interface ReportedOrder {
   /** As the merchant knows it. */
   name: string
   orderAt: string
-  /** Goods after discount, in the currency of the order. */
+  /** Goods after discount, in the order's currency. */
   goodsCents: number
-  /** Goods that were refunded; 0 without a commission, because refunds are then not applied. */
+  /** Refunded goods. 0 without a commission, because refunds are then not applied. */
   refundedCents: number
   orderCurrency: string
   outcome: Outcome
   affiliateId: string | null
   /** The evidence that the affiliate was credited for; null without a commission. */
   evidence: string | null
-  /** Why the order earns less or nothing; null if it is not restricted. */
+  /** Why the order earns less or nothing. Null if it is not restricted. */
   restriction: string | null
   /** Current amount, in its own currency. */
   commission: { cents: number; currency: string } | null
 }
 
-/** A page of a list of orders. The list continues after the last order of a page, or at a numbered page. */
+/** A page of orders. The list continues after a page's last order, or at a numbered page. */
 interface OrderQuery extends OrderFilter {
-  /** The stored id of the last order of the page before. */
+  /** The stored ID of the previous page's last order. */
   after?: string | undefined
   page?: number
   limit: number
@@ -68,15 +68,15 @@ interface OrderQuery extends OrderFilter {
 
 export interface FoundOrders {
   data: ReportedOrder[]
-  /** Where the list continues; undefined at its end. */
+  /** Where the list continues. Undefined at its end. */
   next: { after: string; at: string } | undefined
-  /** How many orders match; undefined when the search did not read that far. */
+  /** How many orders match. Undefined if the search did not read that far. */
   total: number | undefined
 }
 
 /**
- * Lists reported orders, newest first, including those without a commission. Each search reads a part of a long list, and can
- * find less than a page. Orders that match are counted if all of them were read.
+ * Lists reported orders, newest first, including those without a commission. Each search reads part of a long list and
+ * may find less than a page. Matching orders are counted if all of them were read.
  *
  * @throws ApiError 400 `invalid_parameter` for an unknown `after`.
  */
@@ -97,7 +97,7 @@ export const listReported = defineReader(orderList, async (ctx: Context, query: 
   return { data: await readOrders(ctx, ids), next, total }
 })
 
-/** Finds reported orders by name or id, as typed or in capitals, or by the id of their commission. */
+/** Finds reported orders by name or ID, as typed or in capitals, or by their commission's ID. */
 export async function findReported(ctx: Context, text: string, limit: number): Promise<ReportedOrder[]> {
   const { db, shop } = ctx
   const spellings = [...new Set([text, text.toUpperCase()])]
@@ -110,11 +110,11 @@ export async function findReported(ctx: Context, text: string, limit: number): P
   return (await readOrders(ctx, [...ids])).slice(0, limit)
 }
 
-/** Orders for the dashboard by their stored ids, in this order. */
+/** Orders for the dashboard by their stored IDs, in this order. */
 export const readOrders = async (ctx: Context, orderIds: string[]): Promise<ReportedOrder[]> =>
   (await readRows(ctx, orderIds)).map(toReported)
 
-/** What is stored of an order. */
+/** An order's stored columns. */
 interface StoredOrder {
   row: OrderSummary
   commission: CommissionRow | undefined
@@ -152,7 +152,7 @@ const toReported = ({ row, commission: own, refundedCents }: StoredOrder): Repor
 })
 
 /**
- * Lists orders, newest first, with the exact number of them.
+ * Lists orders, newest first, with their exact number.
  *
  * @throws ApiError 400 `period_invalid`.
  */
@@ -189,7 +189,7 @@ export const list = defineReader(
   },
 )
 
-/** Orders whose facts are read at once. Each can have a thousand lines. */
+/** How many orders' facts are read at once. Each order can have a thousand lines. */
 const DECISIONS_AT_ONCE = 25
 
 async function toOrders({ db, shop }: Context, stored: StoredOrder[]): Promise<Order[]> {
@@ -231,7 +231,7 @@ async function toOrders({ db, shop }: Context, stored: StoredOrder[]): Promise<O
   })
 }
 
-/** What the commission of an order has, or else its facts and decision. */
+/** An order's data from its commission, or from its facts and decision. */
 type Reported = Pick<Order, 'externalOrderId' | 'attribution' | AmountField>
 type AmountField = 'orderSubtotalCents' | 'orderDiscountCents' | 'orderShippingCents' | 'orderTaxCents'
 
@@ -248,7 +248,7 @@ function creditedOf(row: CommissionRow): Reported {
   }
 }
 
-/** Whose order it was, as reported. */
+/** The customer, as reported. */
 export async function findVisitor(
   { db, shop }: Context,
   orderId: string,
@@ -258,11 +258,11 @@ export async function findVisitor(
   return { customerEmail: order?.customerEmail ?? undefined, sessionId: order?.sessionId ?? undefined }
 }
 
-/** The name of an order as the merchant knows it, if its report contained one. */
+/** The order's name as the merchant knows it, if it was reported. */
 export const findOrderName = async ({ db, shop }: Context, orderId: string): Promise<string | null> =>
   (await findOrder(db.read, shop.id, orderId))?.orderName ?? null
 
-/** Orders that await approval because they may be duplicates, newest first, with the stored id of the other order. */
+/** Orders awaiting approval because they may be duplicates, newest first, with the other order's stored ID. */
 export async function listDuplicates(
   { db, shop }: Context,
   limit: number,

@@ -4,14 +4,14 @@ import type { Reader } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { hasMoreOrders } from '../ledger/orders.ts'
 
-/** A part of a list of orders. */
+/** Part of a list of orders. */
 export interface OrderSearch extends OrderFilter {
-  /** The list continues after this order, or its commission if those are searched. */
+  /** The list continues after this order, or after its commission if commissions are searched. */
   start?: Cursor
   limit: number
-  /** Matching orders before the page, from the start of the list. */
+  /** How many matching orders precede the page. */
   offset: number
-  /** How many rows are read at most. */
+  /** The maximum number of rows to read. */
   maxRead: number
 }
 
@@ -21,7 +21,7 @@ interface FoundIds {
   total: number | undefined
 }
 
-/** What the rows of both tables have. */
+/** The columns that both tables have. */
 interface Found {
   orderId: string
   at: string
@@ -30,11 +30,11 @@ interface Found {
   orderStatus?: CommissionRow['orderStatus']
 }
 
-/** Orders with a commission are found by it: its indexes have its status and its affiliate. */
+/** Orders with a commission are found through it, because its indexes cover status and affiliate. */
 export const isByCommission = ({ outcome, affiliateId }: OrderFilter): boolean =>
   affiliateId !== undefined || (outcome !== undefined && outcome !== NO_AFFILIATE)
 
-/** The stored ids of a page of orders, where the list continues, and how many match if all were read. */
+/** A page's stored order IDs, where the list continues, and how many match if all were read. */
 async function searchOrders(db: Reader, shopId: string, query: OrderSearch): Promise<FoundIds> {
   const { limit, offset, maxRead, start } = query
   const rows = isByCommission(query) ? await readCommissions(db, shopId, query) : await scanOrders(db, shopId, query)
@@ -43,7 +43,7 @@ async function searchOrders(db: Reader, shopId: string, query: OrderSearch): Pro
   // Only a list that is read to its end has numbered pages.
   const from = isWhole ? offset : 0
   const page = matching.slice(from, from + limit)
-  // Orders that were read and do not match are not read again.
+  // Orders that were read and did not match are not read again.
   const last = matching.length > from + limit ? page.at(-1) : isWhole ? undefined : rows.at(-1)
   return {
     ids: page.map(({ orderId }) => orderId),
@@ -52,10 +52,10 @@ async function searchOrders(db: Reader, shopId: string, query: OrderSearch): Pro
   }
 }
 
-/** A list of up to this many orders is read to its end, and has numbered pages. */
+/** A list of up to this many orders is read to its end and has numbered pages. */
 export const MAX_NUMBERED = 1000
 
-/** Many orders are read to find those that match: no index has their amounts, nor an affiliate with an outcome. */
+/** Whether many orders must be read to find matches: no index covers amounts, or an affiliate with an outcome. */
 export const orderList = defineList(import.meta.url, 'orderList', {
   read: searchOrders,
   cost: ({ outcome, affiliateId, currency }: OrderFilter) =>
@@ -77,7 +77,7 @@ function matches(row: Found, { outcome, currency, minGoodsCents, maxGoodsCents }
 /** The commissions of credited orders, newest first. */
 function commissionsOf(db: Reader, shopId: string, { affiliateId, outcome, from, to, start }: OrderRange) {
   let list = db.selectFrom('commissions').where('shopId', '=', shopId).where('trackingMethod', '<>', 'ADJUSTMENT')
-  // The index of one condition also sorts, and bounds what is read. The other one is checked afterwards.
+  // One condition's index also sorts and limits the rows read. The other one is checked afterwards.
   if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
   else if (outcome && outcome !== CREDITED && outcome !== NO_AFFILIATE) list = list.where('orderStatus', '=', outcome)
   if (from) list = list.where('happenedAt', '>=', from)
@@ -110,13 +110,13 @@ function ordersOf(db: Reader, shopId: string, { outcome, from, to, start }: Orde
 
 async function scanOrders(db: Reader, shopId: string, query: OrderSearch): Promise<Found[]> {
   const list = ordersOf(db, shopId, query).select(['orderId', 'orderAt as at']).limit(query.maxRead)
-  // An index has everything else.
+  // An index covers everything else.
   return query.currency ? list.select(['goodsCents', 'orderCurrency']).execute() : list.execute()
 }
 
 type OrderRange = OrderFilter & { start?: Cursor }
 
-/** The stored ids of a numbered page of orders, with the exact number of orders. */
+/** A numbered page's stored order IDs, with the exact number of orders. */
 async function readPage(
   db: Reader,
   shopId: string,
@@ -128,27 +128,27 @@ async function readPage(
     : pageOf(ordersOf(db, shopId, query).select('orderId'), query)
 }
 
-/** Orders are counted by each page. */
+/** Each page counts the orders. */
 export const numberedOrders = defineList(import.meta.url, 'numberedOrders', {
   read: readPage,
   cost: () => (db: Reader, shopId: string) => hasMoreOrders(db, shopId, MAX_INLINE_ROWS),
 })
 
-/** The outcome of an order that was credited to no affiliate. */
+/** The outcome of an order that credited no affiliate. */
 export const NO_AFFILIATE = 'NOBODY'
-/** The outcome of an order with a commission of any status. */
+/** The outcome of an order with a commission in any status. */
 export const CREDITED = 'CREDITED'
 
-/** The status of the commission of an order, `NOBODY` without one. */
+/** The status of the order's commission, or `NOBODY` without one. */
 export type Outcome = CommissionRow['orderStatus'] | typeof NO_AFFILIATE
 
-/** The conditions of a list of orders. Instants and amounts are inclusive. */
+/** A list's conditions. Instants and amounts are inclusive. */
 export interface OrderFilter {
   outcome?: Outcome | typeof CREDITED | undefined
   affiliateId?: string | undefined
   from?: string | undefined
   to?: string | undefined
-  /** The currency of the order, which amounts need. */
+  /** The order's currency. Required for amounts. */
   currency?: string | undefined
   minGoodsCents?: number | undefined
   maxGoodsCents?: number | undefined

@@ -17,12 +17,12 @@ import { gatherEvidence } from './gather-facts.ts'
 
 interface Recorded {
   reply: components['schemas']['CustomerReply']
-  /** The customer was bound before; nothing was changed. */
+  /** Whether the customer was bound before. Nothing was changed then. */
   isKnown: boolean
 }
 
 /**
- * Binds the customer of a sign-up to the affiliate that its evidence names. The first binding is kept.
+ * Binds a sign-up's customer to the affiliate that its evidence names. The first binding is kept.
  *
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
  */
@@ -36,7 +36,7 @@ export async function record(ctx: Context, body: Body<'createCustomer'>, isDryRu
   return mutate(ctx, (trx, shop) => store({ ...ctx, shop }, trx, signUp))
 }
 
-/** Like {@link record}, in the transaction of a store's notification. */
+/** Like {@link record}, in a store notification's transaction. */
 export const recordInTransaction = (ctx: Context, trx: Transaction, body: Body<'createCustomer'>) =>
   store(ctx, trx, readSignUp(ctx, body))
 
@@ -57,7 +57,7 @@ async function store(ctx: Context, trx: Transaction, signUp: SignUp): Promise<Mu
   return { result: { reply, isKnown }, audit: before ? null : { action: 'customer.created', subjectId, data } }
 }
 
-/** What a sign-up contains: its evidence as an order without goods and customer. */
+/** A sign-up's evidence, as an order without goods or customer. */
 interface SignUp {
   order: Order
   customerId: string | null
@@ -119,17 +119,17 @@ async function decide(ctx: Context, db: Reader, { order, imported, ...named }: S
   return { customer: { before, row: bound }, binding, isKnown: false }
 }
 
-/** How the binding of a customer is evidence for an order. */
+/** How a customer's binding is evidence for an order. */
 function bindingOf({ affiliateId }: CustomerRow, byId: CustomerRow | undefined): BindingDecision {
   const reasonCode = byId ? 'CONNECTED_CUSTOMER_ID_MATCH' : 'CONNECTED_CUSTOMER_EMAIL_MATCH'
   return { affiliateId, method: 'CONNECTED_CUSTOMER', confidence: CONFIDENCE[reasonCode], reasonCode }
 }
 
-/** The customer with the orders that are counted so far. */
+/** The customer, with the orders counted so far. */
 const describe = async (ctx: Context, db: Reader, { before, row }: Customer) =>
   toCustomer(ctx, db, { row, counted: before ? await countOrders(db, row, ANY_TIME) : countedOf(row) })
 
-/** A new customer has no orders but imported ones. */
+/** A new customer has only imported orders. */
 const countedOf = ({ importedOrders, importedFirstOrderAt }: CustomerRow) => ({
   orders: importedOrders,
   firstOrderAt: importedFirstOrderAt,

@@ -15,12 +15,12 @@ const LINES_AT_ONCE = 250
 const TYPES = { csv: 'text/csv; charset=utf-8', xml: 'application/xml; charset=utf-8' }
 
 /**
- * Returns a payment file as a bank or payment service reads it. The lines of a file never change, so the same file has the
+ * Returns a payment file as a bank or payment service reads it. A file's lines never change, so the same file has the
  * same content each time. Does not audit; the caller must.
  *
- * @param part of a file that is split, from 1
+ * @param part the part of a split file, from 1
  * @throws ApiError 400 `invalid_parameter` for another part; 404 `payout_file_not_found`; 409 `payout_file_unfinished`,
- *   `payout_file_exists` for a discarded file, or `payee_unreadable`.
+ * `payout_file_exists` for a discarded file, or `payee_unreadable`.
  */
 export async function download(ctx: Context, id: string, part: number) {
   const { read } = ctx.db
@@ -37,7 +37,7 @@ export async function download(ctx: Context, id: string, part: number) {
   const writer = paymentFileWriter({ file, debtor, note: noteOf(ctx, row, batch) })
   const readLines = (after: string | undefined) =>
     listLinesOfFile(read, ctx.shop.id, { fileId: id, after, limit: LINES_AT_ONCE })
-  // Read before the response starts, so that details that cannot be decrypted are an error and not a file that ends early.
+  // Read before the response starts, so that details that cannot be decrypted cause an error, not a truncated file.
   const first = await readLines(undefined)
   for (const line of first) toFileLine(ctx, line)
   const start = (part - 1) * writer.maxRows
@@ -56,7 +56,7 @@ export async function download(ctx: Context, id: string, part: number) {
   return { name: paymentFileName(file, part), type: TYPES[writer.extension], content: toByteStream(texts()) }
 }
 
-/** The ready payments of a batch that a format can pay, and how many it cannot: ready for another format, or blocked. */
+/** A batch's ready payments that a format can pay, and how many it cannot: ready for another format, or blocked. */
 export async function sumSendable(
   ctx: Context,
   batchId: string,
@@ -68,6 +68,6 @@ export async function sumSendable(
   return { lines: sendable.length, cents, others: ready - sendable.length, blocked }
 }
 
-/** A new id of a file: `20261105-paypal-3fd2k9`. */
+/** A new file ID: `20261105-paypal-3fd2k9`. */
 export const newFileId = (ctx: Context, format: string): string =>
   `${nowIso(ctx).slice(0, 10).replaceAll('-', '')}-${format}-${ctx.newId('pln').slice(-6).toLowerCase()}`

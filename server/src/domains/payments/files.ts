@@ -36,15 +36,15 @@ type Schemas = components['schemas']
 type PayoutFile = Schemas['PayoutFile']
 type Debtor = Schemas['Debtor']
 
-/** Files of at most this many lines are created in one transaction, larger ones in steps. */
+/** Files with at most this many lines are created in one transaction, larger ones in steps. */
 const MAX_LINES_AT_ONCE = 100
-/** Fits the ids of SEPA messages and the names of files. */
+/** Fits SEPA message IDs and file names. */
 const FILE_ID = /^[A-Za-z0-9][A-Za-z0-9-]{0,29}$/
-/** The files of a batch that are listed. */
+/** How many of a batch's files are listed. */
 const MAX_LISTED = 1000
 
 /**
- * Lists the payment files of a batch, newest first, and records the access.
+ * Lists a batch's payment files, newest first, and records the access.
  *
  * @throws ApiError 404 `payout_not_found`.
  */
@@ -55,7 +55,7 @@ export async function list(ctx: Context, batchId: string): Promise<{ data: Payou
   return { data }
 }
 
-/** The payment files of a batch, newest first. Does not audit; the caller must. */
+/** A batch's payment files, newest first. Does not audit; the caller must. */
 export const findAll = async (ctx: Context, batchId: string): Promise<PayoutFile[]> =>
   (await listFiles(ctx.db.read, ctx.shop.id, batchId, MAX_LISTED)).map(toFile)
 
@@ -71,7 +71,7 @@ export async function find(ctx: Context, id: string): Promise<PayoutFile> {
 }
 
 /**
- * Lists what to write to a payment file, in the order of line ids, and records the access.
+ * Lists a payment file's lines in order of ID, and records the access.
  *
  * @throws ApiError 404 `payout_file_not_found`, 409 `payout_file_unfinished` or `payee_unreadable`.
  */
@@ -95,10 +95,11 @@ export async function listLines(
 }
 
 /**
- * Adds the lines of a batch that can be sent in a format to a payment file. The same id again returns the same file.
+ * Adds a batch's lines that can be sent in a format to a payment file. Repeating the ID returns the same file.
  *
- * @throws ApiError 400 `invalid_parameter`, `invalid_body` or `payee_invalid`; 404 `payout_not_found`; 409 `payout_file_exists`,
- *   `payout_already_paid`, `payout_not_payable`, `payout_nothing_to_send` or `payout_currency_not_supported`.
+ * @throws ApiError 400 `invalid_parameter`, `invalid_body` or `payee_invalid`; 404 `payout_not_found`; 409
+ * `payout_file_exists`, `payout_already_paid`, `payout_not_payable`, `payout_nothing_to_send` or
+ * `payout_currency_not_supported`.
  */
 export async function create(ctx: Context, id: string, body: Body<'createPayoutFile'>): Promise<PayoutFile> {
   const { batchId } = body
@@ -146,7 +147,7 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
   })
   const step = async (trx: Transaction, some: string[]) => {
     const current = await findFile(trx, ctx.shop.id, file.id)
-    // Another request with the same id has completed it.
+    // Another request with the same ID has completed it.
     if (current?.status !== 'PREPARING') return
     const added = await addLines(ctx, trx, current, some)
     await updateFile(trx, current, { ...added, updatedAt: nowIso(ctx) })
@@ -160,7 +161,7 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
     if (!current) return { result: undefined, audit: null }
     if (current.status === 'SENT') return { result: toFile(current), audit: null }
     if (current.status === 'DISCARDED') {
-      // Paying the batch has discarded it, or another request.
+      // Another request, or paying the batch, has discarded it.
       await requireOpen(trx, current)
       throw fileDiscarded()
     }
@@ -180,7 +181,7 @@ async function requireOpen(trx: Transaction, { shopId, batchId }: PayoutFileRow)
   return batch
 }
 
-/** Completes a file with lines. */
+/** Completes a file that has lines. */
 async function finish(ctx: Context, trx: Transaction, file: PayoutFileRow) {
   const { lines, totalCents } = file
   const changes = { status: 'SENT' as const, lines, totalCents, updatedAt: nowIso(ctx) }
@@ -191,8 +192,8 @@ async function finish(ctx: Context, trx: Transaction, file: PayoutFileRow) {
 }
 
 /**
- * Inserts the lines of these affiliates as they are in the transaction: those that were sent before, have nothing to pay,
- * or no longer have details for this format, are left out.
+ * Inserts these affiliates' lines as of the transaction. Lines that were sent before, pay nothing, or no longer have
+ * details for this format are left out.
  *
  * @returns the totals of the file with them
  */
@@ -222,7 +223,7 @@ async function addLines(
     if (blockedReason(payee.method, currency, line.netPayableCents) !== null) return []
     const details = openPayee(ctx.vault, payee)
     if (!details) return []
-    // A batch pays an affiliate once: a returned amount is paid by another batch.
+    // A batch pays an affiliate once. Another batch pays a returned amount.
     const id = derivedId('pln', batchId, affiliateId)
     return [
       {
@@ -259,7 +260,7 @@ async function addLines(
   }
 }
 
-/** The payee snapshot that is sealed with a line. */
+/** The payee snapshot sealed with a line. */
 interface SealedLine {
   name: string
   email: string
@@ -294,17 +295,17 @@ function newFile(
   }
 }
 
-/** What payees read. It is stored with the file, so that it survives a change of the shop's time zone. */
+/** The remittance text for payees. Stored with the file, so that it survives a change of the shop's time zone. */
 export const noteOf = ({ shop }: Context, { note }: PayoutFileRow, batch: PayoutBatchRow): string =>
   note ?? paymentText(batch, shop.timeZone)
 
 export const debtorOf = (fileId: string) => `debtor:${fileId}`
 
-/** The day at the shop, as its bank counts it. */
+/** The current day in the shop's time zone, as its bank counts it. */
 const todayOf = (ctx: Context): string => localDate(nowIso(ctx), ctx.shop.timeZone)
 
 /**
- * Banks reject a file that is to be executed before today, and its payments would already be marked as sent.
+ * Banks reject a file with an execution date before today, when its payments would already be marked as sent.
  *
  * @throws ApiError 400 `invalid_body`.
  */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { joinSumParts, sumParts } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
 
-/** The last row of a page. */
+/** A page's last row. */
 export interface LedgerCursor {
   at: string
   id: string
@@ -16,7 +16,7 @@ interface LedgerFilter {
 
 const PAGE_SIZE = 1000
 
-/** Orders and adjustments by time, with the sum of the refunds that reduced them. */
+/** Orders and adjustments by time, with the total of the refunds that reduced them. */
 export async function listLedgerCommissions(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
   const refunded = (column: 'commissionCents' | 'taxCents') =>
     sql<number>`cast(coalesce((select sum(r.${sql.ref(column)}) from refunds r where r."shopId" = commissions."shopId"
@@ -50,11 +50,11 @@ export async function listLedgerCommissions(db: Reader, shopId: string, { from, 
   return { page, next: last && page.length === PAGE_SIZE ? { at: last.happenedAt, id: last.id } : null }
 }
 
-/** {@link refundedAt} in SQL: a refund from before its order takes effect with it. */
+/** {@link refundedAt} in SQL: a refund dated before its order takes effect with the order. */
 const REFUNDED_AT = sql<string>`case when refunds."occurredAt" < commissions."happenedAt" then commissions."happenedAt"
   else refunds."occurredAt" end`
 
-/** Refunds of commissions that were not paid yet. Ordered by primary key, which is also the cursor. */
+/** Refunds of commissions that were unpaid. Ordered by primary key, which is also the cursor. */
 export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
   const page = await db
     .selectFrom('commissions')
@@ -89,7 +89,7 @@ export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, 
   return { page, next: last && page.length === PAGE_SIZE ? { at: last.commissionId, id: last.externalRefundId } : null }
 }
 
-/** The next batch that can contain payments of the period, by id. */
+/** The next batch, by ID, that can contain payments in the period. */
 export const findLedgerBatch = (db: Reader, shopId: string, { from, to, after }: LedgerFilter) =>
   db
     .selectFrom('payoutBatches')
@@ -97,7 +97,7 @@ export const findLedgerBatch = (db: Reader, shopId: string, { from, to, after }:
     .where('shopId', '=', shopId)
     .where('id', '>', after.id)
     .where('createdAt', '<=', to)
-    // The last payment of a batch is not later than its last change.
+    // A batch's last payment is not later than its last change.
     .where((eb) => eb.or([eb('status', 'in', ['OPEN', 'PROCESSING']), eb('updatedAt', '>=', from)]))
     .orderBy('id')
     .limit(1)
@@ -126,7 +126,7 @@ export async function listLedgerPayments(
     affiliateId,
     currency,
     at: paidAt ?? '',
-    // A batch pays at most what can be represented exactly.
+    // A batch never pays more than can be represented exactly.
     commissionCents: Number(joinSumParts(centsHigh, centsLow)),
     taxWithheldCents: Number(joinSumParts(taxHigh, taxLow)),
   }))

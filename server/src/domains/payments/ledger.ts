@@ -34,8 +34,8 @@ const HEADER = [
 ]
 
 /**
- * Streams what all affiliates of the shop earned, returned and were paid in a month, as CSV with their names: orders and
- * adjustments by time, then refunds of unpaid commissions, then payments.
+ * Streams what all of the shop's affiliates earned, returned, and were paid in a month, as CSV with their names: orders
+ * and adjustments by time, then refunds of unpaid commissions, then payments.
  *
  * @throws ApiError 400 `invalid_parameter`, 503 `audit_unavailable`.
  */
@@ -157,7 +157,7 @@ async function pageOf(
     payoutBatchId: row.payoutBatchId,
     status: row.orderStatus,
     currency: row.currency,
-    // What it earned originally; refunds are separate rows.
+    // The original commission. Refunds are separate rows.
     commissionCents: row.commissionAmountCents - row.refundedCents,
     taxWithheldCents: row.taxWithheldCents - row.refundedTaxCents,
     commissionId: row.id,
@@ -165,7 +165,7 @@ async function pageOf(
   return { rows, next }
 }
 
-/** The payments of one batch a page. */
+/** One batch's payments per page. */
 async function paymentsOf(db: Db, shopId: string, { from, to, after }: LedgerQuery) {
   const batch = await findLedgerBatch(db, shopId, { from, to, after })
   if (!batch) return { rows: [], next: null }

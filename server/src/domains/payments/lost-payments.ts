@@ -22,7 +22,7 @@ import { findBatch } from '../ledger/payouts.ts'
 
 type SentFile = Awaited<ReturnType<typeof sentFiles>>[number]
 
-/** What the database of a backup lacks compared with the one it replaces. Whatever it does not know could be paid again. */
+/** What a backup lacks compared with the database it replaces. Payments that it does not know could be made again. */
 export interface LostPayments {
   /** Payment files that were sent. */
   files: SentFile[]
@@ -32,7 +32,7 @@ export interface LostPayments {
   batches: Pick<PayoutBatchRow, 'shopId' | 'id' | 'currency' | 'netPayableCents'>[]
 }
 
-/** A payment that was sent, but does not fit into the restored database. */
+/** A sent payment that does not fit into the restored database. */
 type LeftPayment = Pick<PayoutLineRow, 'shopId' | 'fileId' | 'affiliateId' | 'amountCents' | 'currency'> & {
   paymentReference: string
   reason: 'batch_missing' | 'batch_differs'
@@ -43,7 +43,7 @@ export interface CarriedPayments {
   left: LeftPayment[]
 }
 
-/** Compares a restored database with the one it replaces; both are database URLs. */
+/** Compares a restored database with the one it replaces. Both are database URLs. */
 export const findLostPayments = (replaced: string, restored: string): Promise<LostPayments> =>
   withConnection<LostPayments>(replaced, (from) => withConnection(restored, (to) => compare(from, to)))
 
@@ -84,7 +84,7 @@ const paidBatches = (db: Reader): Promise<LostPayments['batches']> =>
 export const isNothingLost = ({ files, results, batches }: LostPayments): boolean =>
   files.length + results.length + batches.length === 0
 
-/** One line for each file and batch. */
+/** One line per file and batch. */
 export const describeLost = ({ files, results, batches }: LostPayments): string[] => [
   ...files.map(
     ({ shopId, id, batchId, format, currency, lines, totalCents }) =>
@@ -101,8 +101,8 @@ export const describeLost = ({ files, results, batches }: LostPayments): string[
 ]
 
 /**
- * Adds the sent payments that a restored database lacks, as `SENT`, so that they are not sent again. A payment whose batch
- * or amount is another one in the restored database is returned instead.
+ * Adds the sent payments that a restored database lacks, as `SENT`, so that they are not sent again. Returns the
+ * payments whose batch or amount differs in the restored database instead.
  */
 export async function carryPaymentsOver(
   deps: Deps,
@@ -137,10 +137,10 @@ async function readFile(db: Reader, { shopId, id }: Pick<PayoutFileRow, 'shopId'
   return { file, lines: await listLinesOfFile(db, shopId, { fileId: id, after: undefined, limit }) }
 }
 
-/** Lines whose affiliates are looked up in one statement. */
+/** How many lines' affiliates are looked up in one statement. */
 const MAX_LINES_AT_ONCE = 100
 
-/** @returns the ids of the added lines */
+/** @returns the IDs of the added lines */
 const carryFileOver = (ctx: Context, { file, lines }: FileWithLines): Promise<Set<string>> =>
   mutate(ctx, async (trx) => {
     const { shopId, id, batchId, format, currency } = file
@@ -170,7 +170,7 @@ const carryFileOver = (ctx: Context, { file, lines }: FileWithLines): Promise<Se
     }
   })
 
-/** The lines that pay exactly what the batch still has to pay to their affiliates. */
+/** Lines that pay exactly what the batch still owes their affiliates. */
 async function fittingLines(
   trx: Transaction,
   { shopId, batchId }: PayoutFileRow,
@@ -189,7 +189,7 @@ async function fittingLines(
   return fitting
 }
 
-/** What was carried over, and each payment that must not be sent again. */
+/** Lists what was carried over, and each payment that must not be sent again. */
 export const describeCarried = ({ carriedOver, left }: CarriedPayments): string[] => [
   `Sent payments carried over: ${carriedOver}.`,
   ...left.map(

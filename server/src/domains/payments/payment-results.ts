@@ -4,13 +4,13 @@ import { readPaypalDetails, readTable } from './results/services.ts'
 
 export type { ReportedResults } from './results/result.ts'
 
-// A pure module, which the command line contains, too.
+// Pure, because the CLI bundles it as well.
 
 /**
- * Reads what a bank or a payment service reports: pain.002, camt.053 and camt.054, the payouts of PayPal as CSV or JSON, the
- * transfers of Wise, and results as CSV.
+ * Reads a report from a bank or payment service: pain.002, camt.053, camt.054, PayPal payouts as CSV or JSON, Wise
+ * transfers, and results as CSV.
  *
- * @param file how messages call it
+ * @param file the file's name in messages
  * @throws UnreadableFileError
  */
 export function readPaymentResults(report: string, file: string): ReportedResults {

@@ -27,14 +27,14 @@ type Schemas = components['schemas']
 type PaymentResult = Schemas['PaymentResult']
 type Reconciled = Schemas['ReconciledResult']
 
-/** Results that are recorded in one transaction. */
+/** How many results are recorded in one transaction. */
 const MAX_RESULTS_AT_ONCE = 50
-/** Commissions that become paid in one transaction. */
+/** How many commissions become paid in one transaction. */
 const MAX_PAID_AT_ONCE = 250
 
 /** A result and the line it names. */
 interface Match {
-  /** Its position among the results. */
+  /** The result's position in the request. */
   index: number
   result: PaymentResult
   lineId: string
@@ -42,8 +42,8 @@ interface Match {
 }
 
 /**
- * Records reported payment results. Repeated results have no effect; unknown references and mismatches are returned.
- * Results of one batch are recorded in the order in which they were sent, some at a time.
+ * Records reported payment results. Repeated results have no effect. Unknown references and mismatches are returned. A
+ * batch's results are recorded in the order in which they were sent, some at a time.
  */
 export async function reconcile(
   ctx: Context,
@@ -77,7 +77,7 @@ function replyOf(results: Reconciled[]): Schemas['ReconciliationReply']['data'] 
   return { settled: count('settled'), returned: count('returned'), results }
 }
 
-/** Decides each result as if those before it were recorded. */
+/** Decides each result as if the results before it were recorded. */
 export function previewDecisions(
   results: readonly Schemas['PaymentResult'][],
   known: ReadonlyMap<string, PayoutLineRow>,
@@ -101,7 +101,7 @@ const UNKNOWN = { result: 'unknown' as const, lineId: null, batchId: null, affil
 
 type Done = [index: number, reported: Reconciled][]
 
-/** Records some results of one batch. */
+/** Records some of a batch's results. */
 async function record(ctx: Context, batchId: string, matches: Match[]): Promise<Done> {
   await awaitBatch(ctx, batchId)
   await payAhead(ctx, matches)
@@ -148,13 +148,13 @@ const recordAtOnce = (ctx: Context, batchId: string, matches: Match[]): Promise<
     }
   })
 
-/** A batch whose commissions are paid at an instant. */
+/** A batch, and the instant at which its commissions are paid. */
 interface PaidBatch {
   batchId: string
   paidAt: string
 }
 
-/** A line before and after the results of a transaction. */
+/** A line before and after a transaction's results. */
 interface Change {
   before: PayoutLineRow
   after: PayoutLineRow
@@ -188,7 +188,7 @@ const toReported = ({ paymentReference }: PaymentResult, line: PayoutLineRow, re
   amountCents: line.amountCents,
 })
 
-/** Writes changed lines: their commissions are paid, and a returned amount becomes payable again. */
+/** Writes changed lines: marks their commissions as paid, and makes returned amounts payable again. */
 async function apply(
   ctx: Context,
   trx: Transaction,
@@ -217,7 +217,7 @@ interface LinePayment {
   file: PayoutFileRow
 }
 
-/** The commissions that a line pays. Those that follow others, which were paid ahead, are part of the same payment. */
+/** The commissions that a line pays. If some were paid ahead, the rest is part of the same payment. */
 async function payLine(ctx: Context, trx: Transaction, { batch, line, file }: LinePayment): Promise<string[]> {
   const ids = await listUnpaid(trx, ctx.shop.id, line, MAX_PAID_AT_ONCE)
   const paidAt = file.assumedPaid && ids.length > 0 ? await findPaidAt(trx, ctx.shop.id, line) : undefined
@@ -225,7 +225,7 @@ async function payLine(ctx: Context, trx: Transaction, { batch, line, file }: Li
   return ids
 }
 
-/** The order id is unique, so an amount can be returned once only. */
+/** The order ID is unique, so an amount can be returned only once. */
 async function addReturned(ctx: Context, trx: Transaction, line: PayoutLineRow): Promise<AuditEntry> {
   const { id: lineId, affiliateId, programId, currency, amountCents } = line
   const adjustment = adjustmentRow(ctx, {
@@ -266,18 +266,18 @@ async function updateFileSums(ctx: Context, trx: Transaction, file: PayoutFileRo
   await updateFile(trx, file, { settledLines, settledCents, returnedLines, returnedCents, updatedAt: nowIso(ctx) })
 }
 
-/** Marks a batch as paid when every payment of it was settled or returned. */
+/** Marks a batch as paid once all of its payments are settled or returned. */
 async function payIfComplete(ctx: Context, batchId: string): Promise<void> {
   const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
   if (batch?.status !== 'OPEN') return
   const { isPreparing, settledCents, returnedCents } = await sumFiles(ctx.db.read, ctx.shop.id, batchId)
-  // No line pays less than zero, so nothing is left in any other line.
+  // No line pays less than zero, so the other lines have nothing left.
   if (!isPreparing && settledCents + returnedCents === batch.netPayableCents) await payBatch(ctx, batch)
 }
 
 /**
- * Pays the commissions of affiliates with very many of them in steps, before their lines are settled. A line that was sent
- * counts as paid, so nothing else depends on when its commissions follow.
+ * Marks commissions as paid in steps for affiliates with very many, before their lines are settled. A sent line counts
+ * as paid, so nothing else depends on when its commissions follow.
  */
 async function payAhead(ctx: Context, matches: Match[]): Promise<void> {
   const lines = await findLines(
@@ -294,7 +294,7 @@ async function payAhead(ctx: Context, matches: Match[]): Promise<void> {
   for (const line of lines.filter((line) => line.state === 'SENT' && changes(line))) {
     for (;;) {
       const ids = await listUnpaid(ctx.db.read, ctx.shop.id, line, MAX_PAID_AT_ONCE + 1)
-      // These fit into the transaction that settles the lines.
+      // The rest fits into the transaction that settles the lines.
       if (ids.length <= left) {
         left -= ids.length
         break
@@ -305,9 +305,10 @@ async function payAhead(ctx: Context, matches: Match[]): Promise<void> {
 }
 
 /**
- * Pays some commissions of a line. All have the instant of the first ones, because a payment is one entry of a statement.
+ * Marks some of a line's commissions as paid, all at the first ones' instant, because a payment is one entry in a
+ * statement.
  *
- * @returns false when the file of the line was discarded.
+ * @returns false when the line's file was discarded.
  */
 async function payStep(ctx: Context, line: PayoutLineRow): Promise<boolean> {
   const { batchId, fileId } = line

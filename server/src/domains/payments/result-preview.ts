@@ -14,11 +14,11 @@ import { previewDecisions } from './reconcile.ts'
 type Schemas = components['schemas']
 type PaymentResult = Schemas['PaymentResult']
 
-/** A payment that a file reports, and what recording the result would do. */
+/** A payment in the report, and what recording its result would do. */
 export interface PreviewedResult {
   result: PaymentResult
   decision: Schemas['ReconciledResult']['result']
-  /** The sent payment; null for an unknown reference. */
+  /** The sent payment. Null for an unknown reference. */
   sent: { batchId: string; affiliateId: string; name: string; amountCents: number; currency: string } | null
 }
 
@@ -28,7 +28,7 @@ export interface ResultPreview extends Pick<ReportedResults, 'kind' | 'others'> 
   pending: number
   /** The number of rows that cannot be read. */
   unreadable: number
-  /** The problems of the first of these rows. */
+  /** The first rows' problems. */
   problems: string[]
 }
 
@@ -39,7 +39,7 @@ const ROWS_AT_ONCE = 500
 const TIMEOUT_MS = 60_000
 
 /**
- * Reads the file of a bank or payment service, and shows what recording it would do. Changes nothing, and records the
+ * Reads a file from a bank or payment service and shows what recording it would do. Changes nothing, and records the
  * access.
  *
  * @throws ApiError 400 `invalid_body` for a file that cannot be read.
@@ -51,7 +51,7 @@ export async function previewResults(ctx: Context, report: Uint8Array): Promise<
   return preview
 }
 
-/** A file can have megabytes, so it is read in the report thread. */
+/** A file can have several megabytes, so the report thread reads it. */
 export const resultPreviewReport = defineReport(
   import.meta.url,
   'resultPreviewReport',
@@ -86,7 +86,7 @@ export const resultPreviewReport = defineReport(
   },
 )
 
-/** The parser is loaded with the first file. */
+/** Loads the parser with the first file. */
 async function readReport(report: Uint8Array): Promise<ReportedResults> {
   const [{ decodeUtf8 }, { readPaymentResults }] = await Promise.all([
     import('../../core/parse-csv.ts'),
@@ -95,7 +95,7 @@ async function readReport(report: Uint8Array): Promise<ReportedResults> {
   return readPaymentResults(decodeUtf8(report, 'the file'), 'the file')
 }
 
-/** The results of payment files that were settled or rejected as a whole. */
+/** Results for payment files that were settled or rejected as a whole. */
 async function resultsOfFiles(db: Reader, shopId: string, { files }: Pick<ReportedResults, 'files'>) {
   const results: PaymentResult[] = []
   const problems: string[] = []
@@ -129,7 +129,7 @@ async function preview(db: Reader, shopId: string, results: PaymentResult[]): Pr
   })
 }
 
-/** The rows with some ids, by id. */
+/** Rows with these IDs, by ID. */
 async function byId<Row extends { id: string }>(
   ids: (string | undefined)[],
   find: (ids: string[]) => Promise<Row[]>,

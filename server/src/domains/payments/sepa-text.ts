@@ -1,7 +1,7 @@
-// The character set of SEPA: letters without accents, digits, and / - ? : ( ) . , ' + space.
+// The SEPA character set: letters without accents, digits, and / - ? : ( ) . , ' + space.
 const ALLOWED = /[^A-Za-z0-9/\-?:().,'+ ]/g
 
-/** Letters that have no decomposition into a letter of the character set. */
+/** Letters that do not decompose into a letter of the character set. */
 const LETTERS: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
@@ -32,7 +32,7 @@ const LETTERS: Record<string, string> = {
   '—': '-',
 }
 
-/** The transliteration of the European Payments Council for Greek, and that of Bulgarian law for Cyrillic. */
+/** The European Payments Council's transliteration for Greek, and Bulgarian law's for Cyrillic. */
 const SCRIPTS: [from: string, to: string][] = [
   ['α β γ δ ε ζ η θ ι κ λ μ ν ξ ο π ρ σ ς τ υ φ χ ψ ω', 'a v g d e z i th i k l m n x o p r s s t y f ch ps o'],
   [
@@ -51,10 +51,10 @@ for (const [from, to] of SCRIPTS) {
 }
 
 /**
- * Writes text in the character set of SEPA: accents are dropped, Greek and Cyrillic letters are transliterated, and
+ * Converts text to the SEPA character set: accents are dropped, Greek and Cyrillic letters are transliterated, and
  * anything else becomes a full stop.
  *
- * @param maxLength The text is cut off after this many characters.
+ * @param maxLength text is cut off after this many characters
  */
 export function toSepaText(text: string, maxLength: number): string {
   const latin = [...text.normalize('NFC')].map((letter) => LETTERS[letter] ?? withoutMarks(letter)).join('')

@@ -11,11 +11,14 @@ const PAIN_NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:pain.001.001.09'
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
 const escapeXml = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 
-/** An element with text, or nothing without a text. */
+/** An element with text, or nothing if there is no text. */
 const element = (name: string, text: string | null | undefined): string =>
   text ? `<${name}>${escapeXml(text)}</${name}>` : ''
 
-/** The start of a credit transfer initiation, ISO 20022 pain.001.001.09, as the rulebook of SEPA credit transfers restricts it. */
+/**
+ * The start of a credit transfer initiation (ISO 20022 pain.001.001.09), as restricted by the SEPA credit transfer
+ * rulebook.
+ */
 export function sepaHead(file: Schemas['PayoutFile'], debtor: Schemas['Debtor']): string {
   const sums = element('NbOfTxs', String(file.lines)) + element('CtrlSum', toUnits(file.totalCents, 'EUR'))
   const name = element('Nm', toSepaText(debtor.name, 70))
@@ -25,7 +28,7 @@ export function sepaHead(file: Schemas['PayoutFile'], debtor: Schemas['Debtor'])
 <GrpHdr>${element('MsgId', file.id)}${element('CreDtTm', file.createdAt.slice(0, 19))}${sums}<InitgPty>${name}</InitgPty></GrpHdr>
 <PmtInf>
 ${element('PmtInfId', file.id)}<PmtMtd>TRF</PmtMtd>${
-    // Each payment is booked on its own, so that a statement names it.
+    // Each payment is booked separately, so that statements list it.
     element('BtchBookg', 'false')
   }${sums}<PmtTpInf><SvcLvl><Cd>SEPA</Cd></SvcLvl></PmtTpInf><ReqdExctnDt>${element('Dt', file.executionDate)}</ReqdExctnDt>
 <Dbtr>${name}</Dbtr><DbtrAcct><Id>${element('IBAN', debtor.iban)}</Id></DbtrAcct><DbtrAgt><FinInstnId>${agentOf(debtor.bic)}</FinInstnId></DbtrAgt><ChrgBr>SLEV</ChrgBr>
@@ -44,7 +47,7 @@ export function sepaTransfer(line: FileLine, note: string): string {
 `
 }
 
-/** The structured address, in the order of the schema. */
+/** The structured address, in the schema's order. */
 function addressOf({ streetName, buildingNumber, postalCode, townName, country }: SepaPayee): string {
   const text = (name: string, value: string | null | undefined, maxLength: number) =>
     element(name, value && toSepaText(value, maxLength))

@@ -10,12 +10,12 @@ interface Payment {
   reference: string
 }
 
-// Written as a number: a negative amount is not a formula.
+// Written as a number, so that a negative amount is not treated as a formula.
 export const decimal = ({ amountCents, currency }: Pick<Payment, 'amountCents' | 'currency'>): CsvCell => ({
   decimal: toUnits(amountCents, currency),
 })
 
-// Currencies with minor units that PayPal pays in whole units only.
+// Currencies with minor units that PayPal pays only in whole units.
 const PAYPAL_WHOLE_UNIT_CURRENCIES = ['HUF', 'TWD']
 
 export const isPayableByPaypal = (amountCents: number, currency: string): boolean =>
@@ -40,7 +40,10 @@ export const paypalFile = {
   ],
 }
 
-/** https://wise.com/help/articles/2663302: the template for payments to email addresses, at most 1,000 rows per file. */
+/**
+ * https://wise.com/help/articles/2663302: the template for payments to email addresses, with at most 1,000 rows per
+ * file.
+ */
 export const wiseFile = {
   header: [
     'name',

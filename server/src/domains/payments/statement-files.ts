@@ -6,13 +6,13 @@ import { localDate } from '../../core/time-zone.ts'
 type Statement = components['schemas']['Statement']
 export type StatementFormat = 'json' | 'csv' | 'html'
 
-/** The text of a statement. Rendered in the report thread, because it can have 20,000 lines. */
+/** A statement's text. Rendered in the report thread, because it can have 20,000 lines. */
 export function render(statement: Statement, format: StatementFormat): string {
   if (format === 'csv') return toCsv(statement)
   return format === 'html' ? toHtml(statement) : toJson(statement)
 }
 
-/** One line of text for each line of the statement. */
+/** Converts a statement to one text line per statement line. */
 function toJson({ lines, ...head }: Statement): string {
   const text = lines.map((line) => JSON.stringify(line)).join(',\n')
   return `${JSON.stringify(head).slice(0, -1)},"lines":[\n${text}\n]}\n`
@@ -72,7 +72,7 @@ const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 const escapeHtml = (text: string): string =>
   text.replace(CONTROLS, '').replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 
-/** The style of the page; its hash is in the Content-Security-Policy. */
+/** The page's style; its hash is in the Content-Security-Policy. */
 export const STATEMENT_STYLE = `
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #111; overflow-wrap: break-word }
 h1 { font-size: 1.4rem; margin: 0 0 .25rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
@@ -89,7 +89,7 @@ thead { display: table-header-group } tr { break-inside: avoid }
 @media print { .screen { display: none } body { margin: 0; max-width: none; font-size: 11px } }
 `
 
-/** A page that prints well, without script and external resources. */
+/** A page that prints well, without scripts or external resources. */
 function toHtml(statement: Statement): string {
   const { number, shopName, name, email, month, timeZone, currencies, lines } = statement
   const title = escapeHtml(`Statement ${number}`)

@@ -5,15 +5,15 @@ import { canceledRefundOf } from '../../engine/normalize.ts'
 import { restrictionTexts } from '../../engine/restriction-texts.ts'
 import { EARNED, type StatementCommission, type StatementPayment, type StatementRefund } from './statement-queries.ts'
 
-/** A line of a statement, before it is numbered. Amounts are in cents. */
+/** A statement line before it is numbered. Amounts are in cents. */
 export interface StatementEntry {
   at: string
   kind: 'ORDER' | 'REFUND' | 'ADJUSTMENT' | 'PAYMENT'
-  /** In plain words. */
+  /** A description in plain words. */
   reason: string
   currency: string
   status: string | null
-  /** The change of the balance: 0 for an order that is not approved. */
+  /** The change to the balance. 0 for an order that is not approved. */
   amountCents: number
   commissionCents: number
   taxWithheldCents: number
@@ -58,7 +58,7 @@ const holdOf = ({ orderStatus, availableAt, happenedAt }: StatementCommission, t
 
 const isEarned = (status: StatementCommission['orderStatus']): boolean => EARNED.includes(status)
 
-/** An order with what it earned originally; its refunds are separate lines. */
+/** An order with its original commission. Its refunds are separate lines. */
 export function orderEntry(row: StatementCommission, refunds: StatementRefund[], timeZone: string): StatementEntry {
   const sum = (column: 'commissionCents' | 'taxCents') => refunds.reduce((all, refund) => all + refund[column], 0)
   const commissionCents = row.commissionAmountCents - sum('commissionCents')
@@ -79,7 +79,7 @@ export function orderEntry(row: StatementCommission, refunds: StatementRefund[],
   }
 }
 
-/** When a refund counts: not before its order. */
+/** When a refund counts. Never before its order. */
 export const refundedAt = ({ occurredAt, happenedAt }: StatementRefund): string =>
   occurredAt < happenedAt ? happenedAt : occurredAt
 
@@ -107,7 +107,7 @@ export function refundEntry(refund: StatementRefund): StatementEntry {
   }
 }
 
-/** The commission and the cause that the order id of an adjustment names. */
+/** The commission and the cause in an adjustment's order ID. */
 export function partsOfAdjustment({ orderId }: Pick<StatementCommission, 'orderId'>) {
   const [, subject = '', cause = ''] = /^adj:([^:]+):(.*)$/s.exec(orderId) ?? []
   return { subject, cause }

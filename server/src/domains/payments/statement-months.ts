@@ -16,9 +16,9 @@ import {
 } from './statement-queries.ts'
 import { balanceTooLarge } from './statements.ts'
 
-/** A month with what its statement adds up to, by currency. */
+/** A month with its statement's totals, by currency. */
 export interface StatementMonth {
-  /** `YYYY-MM` in the time zone of the shop. */
+  /** `YYYY-MM` in the shop's time zone. */
   month: string
   currencies: MonthSums[]
 }
@@ -34,8 +34,8 @@ interface MonthSums {
 }
 
 /**
- * The months of an affiliate that have a statement, newest first: from its first order to the current month. The sums are
- * those of the statements.
+ * The months for which an affiliate has a statement, newest first, from the first order to the current month. The
+ * totals equal the statements'.
  *
  * @throws ApiError 409 `total_too_large`.
  */
@@ -73,11 +73,11 @@ const nextOf = (month: string): string => {
 
 interface MonthsRequest {
   affiliateId: string
-  /** The first instants of consecutive months, ascending, and the end of the last one. */
+  /** The first instants of consecutive months, ascending, and the end of the last month. */
   bounds: string[]
 }
 
-/** The sums of each month; null when one exceeds the largest exact integer. */
+/** Each month's totals. Null if one exceeds the largest exact integer. */
 export const statementMonthsReport = defineReport(
   import.meta.url,
   'statementMonthsReport',
@@ -118,7 +118,7 @@ export const statementMonthsReport = defineReport(
   { isShared: true },
 )
 
-/** The stored amounts include refunds at the time of the order. A refund counts when it occurred. */
+/** The stored amounts include refunds at the order's time. A refund counts when it occurred. */
 const refundShifts = (refunds: StatementRefund[], bounds: string[]): SlotSum[] =>
   refunds.flatMap((refund) => {
     const slotOf = (at: string) => bounds.filter((bound) => at >= bound).length

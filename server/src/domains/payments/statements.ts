@@ -39,7 +39,7 @@ type CurrencySums = Statement['currencies'][number]
 const TIMEOUT_MS = 120_000
 
 /**
- * The statement of an affiliate for a month of the shop, as the text of a file.
+ * An affiliate's statement for a month of the shop, as a file's text.
  *
  * @throws ApiError 400 `invalid_parameter`, 404 `affiliate_not_found`, 409 `total_too_large`, 503 `server_busy`.
  */
@@ -67,13 +67,13 @@ export async function exportFile(
   return text
 }
 
-/** A statement with some of its lines, and how many it has. */
+/** A statement with some of its lines, and their total number. */
 export interface StatementPage extends Statement {
   lineCount: number
 }
 
 /**
- * A page of the lines of a statement, to be shown.
+ * A page of a statement's lines, for display.
  *
  * @throws ApiError as {@link readFile}.
  */
@@ -117,8 +117,9 @@ interface StatementQuery extends Omit<StatementScope, 'shopId'> {
 }
 
 /**
- * Reads everything that the affiliate ever earned, so it runs in the report worker, and renders the file there. One snapshot,
- * because orders may arrive during the reads; it ends before the computation, because it keeps deleted rows in the database.
+ * Reads everything the affiliate ever earned, so it runs in the report worker, and renders the file there. It uses one
+ * snapshot, because orders may arrive during the reads. The snapshot ends before the computation, because it keeps
+ * deleted rows in the database.
  */
 export const statementReport = defineReport(
   import.meta.url,
@@ -136,7 +137,7 @@ export const statementReport = defineReport(
   { isShared: true },
 )
 
-/** The lines of a page, because all of them would be copied between the threads. */
+/** Only one page's lines, because they are copied between threads. */
 export const statementPageReport = defineReport(
   import.meta.url,
   'statementPageReport',
@@ -212,7 +213,7 @@ const ORDER_OF_KINDS = ['ORDER', 'REFUND', 'ADJUSTMENT', 'PAYMENT']
 
 const isAdjustment = ({ trackingMethod }: { trackingMethod: string }) => trackingMethod === 'ADJUSTMENT'
 
-/** Without canceled debts, whose two rows add up to zero. */
+/** Excludes canceled debts, whose two rows add up to zero. */
 const adjustmentsOf = (commissions: StatementCommission[]) =>
   commissions.filter((row) => isAdjustment(row) && row.orderStatus !== 'CANCELED')
 
@@ -236,12 +237,12 @@ function toEntries({ periodStart, periodEnd, timeZone }: StatementQuery, rows: R
     if (netCents !== 0) lines.push(paymentEntry(payment, netCents, timeZone))
   }
   const place = ({ kind }: StatementEntry) => ORDER_OF_KINDS.indexOf(kind)
-  // Sorting is stable, so entries of the same time and kind keep the order of their ids.
+  // Sorting is stable, so entries with the same time and kind stay ordered by ID.
   lines.sort((a, b) => (a.at === b.at ? place(a) - place(b) : a.at < b.at ? -1 : 1))
   return lines
 }
 
-/** The balances before the period, by currency. */
+/** Balances before the period, by currency. */
 function openingBalances({ periodStart }: StatementScope, { earnedBefore, paidBefore, refunds }: Rows) {
   const balances = new Map<string, bigint>()
   const add = (currency: string, cents: bigint) => balances.set(currency, (balances.get(currency) ?? 0n) + cents)

@@ -6,10 +6,10 @@ import {
   type UnbatchedSum,
 } from '../ledger/batch-commissions.ts'
 
-/** Why no batch of a period pays a balance; `PAYABLE` is what the batch pays. */
+/** Why a period's batch does not pay a balance. `PAYABLE` means that it does. */
 export type BalanceReason = 'PAYABLE' | 'LATE' | 'ON_HOLD' | 'BELOW_MINIMUM' | 'DEBT' | 'HELD_BACK'
 
-/** Approved commissions of one affiliate in one currency that are in no batch, and what becomes of them. */
+/** An affiliate's approved commissions in one currency that are in no batch, and what happens to them. */
 export interface Balance {
   affiliateId: string
   currency: string
@@ -17,21 +17,21 @@ export interface Balance {
   commissions: number
   commissionCents: bigint
   netCents: bigint
-  /** The minimum that the balance has not reached. */
+  /** The minimum, if the balance is below it. */
   minimumCents: number | null
   oldestAt: string
-  /** When the first of its commissions on hold becomes available. */
+  /** When the first commission on hold becomes available. */
   availableAt: string | null
 }
 
 export interface BalanceQuery {
   /** The batch. */
   filter: CandidateFilter
-  /** The least that a batch pays to one affiliate, in cents by currency. */
+  /** The minimum per affiliate in a batch, in cents by currency. */
   minimums: Record<string, number>
 }
 
-/** The approved balances until the end of a batch. Reads every approved commission, so it runs in the report worker. */
+/** Approved balances until a batch's end. Reads every approved commission, so it runs in the report worker. */
 export async function readBalances(db: Reader, shopId: string, query: BalanceQuery): Promise<Balance[]> {
   const sums = await sumUnbatched(db, shopId, query.filter)
   const heldBack = new Set(await listIneligibleAffiliateIds(db, shopId))
@@ -40,7 +40,7 @@ export async function readBalances(db: Reader, shopId: string, query: BalanceQue
   )
 }
 
-/** The commissions of one affiliate in one currency: those that the batch selects, and the rest. */
+/** An affiliate's commissions in one currency: the ones that the batch selects, and the rest. */
 function splitBalance(all: UnbatchedSum[], { filter, minimums }: BalanceQuery): Balance[] {
   const sums = all.filter(({ isOnHold }) => isOnHold === 0)
   const minimum = minimums[all[0]?.currency ?? ''] ?? 0

@@ -9,7 +9,7 @@ import { findBatch } from '../ledger/payouts.ts'
 
 type PayoutFile = components['schemas']['PayoutFile']
 
-/** Lines that are deleted in one transaction. */
+/** How many lines are deleted in one transaction. */
 const MAX_DELETED = 200
 
 /**
@@ -35,7 +35,7 @@ export async function discard(ctx: Context, id: string): Promise<PayoutFile> {
   return toFile(discarded)
 }
 
-/** Discards the files of a batch that were not completed, so that nothing of them is sent later. Returns their audits. */
+/** Discards a batch's incomplete files, so that they are never sent. Returns their audit records. */
 export async function discardPreparing(ctx: Context, trx: Transaction, batchId: string): Promise<AuditEntry[]> {
   const audits: AuditEntry[] = []
   for (const file of await listPreparing(trx, ctx.shop.id, batchId))
@@ -43,7 +43,7 @@ export async function discardPreparing(ctx: Context, trx: Transaction, batchId: 
   return audits
 }
 
-/** From here on, its lines do not count. */
+/** From then on, its lines do not count. */
 async function discardFile(ctx: Context, trx: Transaction, file: PayoutFileRow) {
   const changes = { status: 'DISCARDED' as const, lines: 0, totalCents: 0, updatedAt: nowIso(ctx) }
   await updateFile(trx, file, changes)
@@ -52,7 +52,7 @@ async function discardFile(ctx: Context, trx: Transaction, file: PayoutFileRow) 
   return { after: { ...file, ...changes }, audit: { action: 'payout_file.discarded', subjectId: file.id, data } }
 }
 
-/** Deletes the lines of discarded files in steps. Those that a kill leaves are deleted when their affiliates are sent again. */
+/** Deletes discarded files' lines in steps. Lines left by a crash are deleted when their affiliates are sent again. */
 export async function deleteLines(ctx: Context, fileIds: string[]): Promise<void> {
   for (const id of fileIds) {
     for (let deleted = MAX_DELETED; deleted === MAX_DELETED; ) {

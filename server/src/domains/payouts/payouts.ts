@@ -41,8 +41,8 @@ export type { BatchFilter }
 export { CANCELED_REASON }
 
 /**
- * Lists batches with their totals, newest first. The access is audited before anything is read, and the result before it
- * is returned.
+ * Lists batches with their totals, newest first. The access is audited before reading, and the result before it is
+ * returned.
  *
  * @throws ApiError 503 `audit_unavailable` when either record cannot be written.
  */
@@ -79,10 +79,11 @@ async function readLines(ctx: Context, ids: string[]) {
 }
 
 /**
- * Creates a batch of the approved commissions of a period; with `dryRun` only returns it. When
- * requests race, each commission goes to exactly one; the rest may still form a batch.
+ * Creates a batch from a period's approved commissions. With `dryRun`, only returns it. If requests race, each
+ * commission goes to exactly one batch; the rest may still form another.
  *
- * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch} and {@link requireMinimum}.
+ * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch} and {@link
+ * requireMinimum}.
  */
 export async function create(ctx: Context, body: Body<'createPayout'>): Promise<Batch> {
   const filter = parseCandidateFilter(ctx, body)
@@ -95,7 +96,7 @@ export async function create(ctx: Context, body: Body<'createPayout'>): Promise<
   })
 }
 
-/** On the clock of the shop. */
+/** On the shop's clock. */
 function arrivalOf({ arrival, shop: { clockOffsetMs }, now, newId }: Context): Arrival {
   if (!arrival) return { at: now(), id: newId('req') }
   return { at: arrival.at + clockOffsetMs, id: laterId(arrival.id, clockOffsetMs) }
@@ -122,10 +123,10 @@ async function createOnce(ctx: Context, filter: CandidateFilter): Promise<Batch>
   }
 }
 
-/** Another batch of the shop was created, or has begun to change, since the estimate. */
+/** Another batch in the shop was created or has started to change since the estimate. */
 class OutdatedEstimateError extends Error {}
 
-/** How many batches a shop has, and which of them change. */
+/** How many batches a shop has, and which of them are changing. */
 async function batchesOf(db: Reader, shopId: string): Promise<string> {
   const [count, changing] = await Promise.all([
     countRows(db, shopId, { list: 'payoutBatches' }),
@@ -135,10 +136,10 @@ async function batchesOf(db: Reader, shopId: string): Promise<string> {
 }
 
 /**
- * Waits for batches that decide what a new one contains: of the same `Idempotency-Key`, those that are canceled, and those whose
- * debts it collects.
+ * Waits for batches that affect a new one: a batch with the same `Idempotency-Key`, batches being canceled, and batches
+ * whose debts it collects.
  *
- * @throws ApiError 409 `payout_claimed_concurrently` when one that is created takes the same commissions.
+ * @throws ApiError 409 `payout_claimed_concurrently` if another new batch takes the same commissions.
  */
 async function awaitOthers(ctx: Context, filter: CandidateFilter): Promise<void> {
   for (const batch of await queries.listProcessing(ctx.db.read, ctx.shop.id)) {
@@ -191,7 +192,7 @@ async function createFrom(
   })
 }
 
-/** The totals of a batch before its commissions move. */
+/** A batch's totals before its commissions move. */
 const EMPTY_TOTALS = { commissions: 0, affiliates: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
 
 /**
@@ -229,7 +230,7 @@ async function startChange<Changes extends Partial<PayoutBatchRow>>(
   return { ...batch, ...changes, version: batch.version + 1 }
 }
 
-/** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
+/** The batch that would be created. Stores nothing, but rejects an idempotency key used with another body. */
 async function preview(ctx: Context, filter: CandidateFilter): Promise<Batch> {
   await findStoredResponse(ctx, ctx.db.read)
   const current = await estimate(ctx, filter)
@@ -238,7 +239,7 @@ async function preview(ctx: Context, filter: CandidateFilter): Promise<Batch> {
   return toBatch({ id: null, ...newBatch(ctx, filter, plan), status: 'OPEN', minimumPayoutCents, ...plan.totals })
 }
 
-/** A new batch without its id, minimum and totals. */
+/** A new batch without its ID, minimum, and totals. */
 function newBatch(ctx: Context, filter: CandidateFilter, { currency, heldBack, onHold }: BatchPlan) {
   const createdAt = nowIso(ctx)
   return {
@@ -279,12 +280,12 @@ const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () =>
 
 type Schemas = components['schemas']
 
-/** By batch id. */
+/** By batch ID. */
 export type Lines = Map<string, Schemas['PayoutLine'][]>
 
 /**
- * What each batch pays to each affiliate, including archived affiliates. Reads every commission of the batches, so it runs
- * in the report worker.
+ * What each batch pays to each affiliate, including archived affiliates. Reads all of the batches' commissions, so it
+ * runs in the report worker.
  */
 export const batchLinesReport = defineReport(
   import.meta.url,
@@ -297,7 +298,7 @@ export const batchLinesReport = defineReport(
     return new Map(
       [...byBatch].map(([batchId, rows]) => {
         const lines = payoutLines(rows)
-        // The sums were exact when the batch was created, and they only shrink.
+        // The totals were exact when the batch was created, and they only shrink.
         if (!lines) throw new Error('The lines of a batch are not exact')
         const named = lines.map(({ affiliateId, ...sums }) => {
           const { name = '', email = '' } = contacts.get(affiliateId) ?? {}
@@ -324,11 +325,12 @@ export async function findContacts(db: Reader, shopId: string, ids: Iterable<str
 }
 
 /**
- * Cancels a batch that is not paid: its commissions are `APPROVED` again and available to other batches. Debts that it
- * carried forward are canceled, unless another batch has collected them. Commissions whose payment was returned stay.
+ * Cancels an unpaid batch: its commissions become `APPROVED` again and available to other batches. Debts that it
+ * carried forward are canceled, unless another batch has collected them. Commissions whose payment was returned stay in
+ * the batch.
  *
  * @throws ApiError 404 `payout_not_found`, 409 `payout_not_cancelable`, `payout_processing`, `payout_has_sent_lines` or
- *   `concurrent_change`.
+ * `concurrent_change`.
  */
 export async function cancel(ctx: Context, id: string): Promise<Batch> {
   const batch = await awaitBatch(ctx, id)

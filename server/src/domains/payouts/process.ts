@@ -42,25 +42,25 @@ import * as queries from '../ledger/payouts.ts'
 import { discardPreparing } from './discard.ts'
 
 export type Batch = ReturnType<typeof toBatch>
-/** Of the server, or of a request. */
+/** The dependencies, from the server or from a request. */
 type ServerDeps = Deps & Pick<MutationContext, 'system'>
 type ServerClock = Clock & Pick<MutationContext, 'system'>
 
-/** How long a run that no longer responds keeps its batch. Each step renews it. */
+/** How long an unresponsive run keeps its batch. Each step renews the claim. */
 const CLAIM_MS = 15_000
 /** How often an idle server looks for batches whose run has died. */
 const RESUME_INTERVAL_MS = 5000
 const WAIT_MS = 50
-/** How long a change of a batch waits for a run. */
+/** How long a change to a batch waits for a run. */
 const MAX_WAIT_MS = 5000
-/** Commissions that one step of a large batch moves; the shop is locked for some milliseconds. */
+/** How many commissions one step of a large batch moves. The shop is locked for some milliseconds. */
 const STEP_ROWS = 100
-/** Debts that one step carries forward; each is two rows. */
+/** How many debts one step carries forward. Each has two rows. */
 const STEP_DEBTS = STEP_ROWS / 2
 
 export const CANCELED_REASON = 'The batch was canceled.'
 
-/** A batch that begins to change, and what it becomes. */
+/** A batch that starts to change, and its result. */
 interface BatchChange {
   id: string
   process: Pick<BatchProcess, 'becomes' | 'commissions' | 'filter' | 'previousStatus'>
@@ -69,8 +69,9 @@ interface BatchChange {
 }
 
 /**
- * Changes a batch and its commissions: starts, moves them in steps, and completes it. Up to 500 commissions are one step, and
- * everything is one transaction. Otherwise, the batch is `PROCESSING` in between, and any process completes it after a crash.
+ * Changes a batch and its commissions: starts, moves the commissions in steps, and completes it. Up to 500 commissions
+ * are a single step, in one transaction. Otherwise, the batch is `PROCESSING` in between, and any process can complete
+ * it after a crash.
  *
  * @throws whatever `start` throws; 503 when the server stops.
  */
@@ -97,7 +98,7 @@ export async function changeBatch(ctx: Context, { id, process: planned, start }:
     const batch = await mutate(unkeyed, async (trx, shop) => ({ result: await start(trx, shop, claim), audit: null }))
     return (await run(ctx, batch)) ?? toBatch(await awaitBatch(ctx, id, Number.POSITIVE_INFINITY))
   } finally {
-    // Another run continues at once.
+    // Another run continues immediately.
     unregisterLeaseHolder(claim.claimedBy)
   }
 }
@@ -123,7 +124,7 @@ async function changeAtOnce(ctx: Context, { id, process, start }: Started): Prom
   })
 }
 
-/** Only for the rows moved here: the events of the others were sent when their payments were reported. */
+/** Only for rows moved here. Events for the others were sent when their payments were reported. */
 const paidEvents = (trx: Transaction, { shopId, id: batchId }: PayoutBatchRow, moved: { id: string }[]) => ({
   extendedEvents: () =>
     findPaidEvents(
@@ -133,7 +134,7 @@ const paidEvents = (trx: Transaction, { shopId, id: batchId }: PayoutBatchRow, m
     ),
 })
 
-/** The commissions that a run moves, 500 at a time. Those that it has moved already do not change again. */
+/** The commissions that a run moves, 500 at a time. Moved commissions do not change again. */
 const readRows = ({ db, shop }: Context, { id, process: { filter } }: { id: string; process: BatchProcess }) =>
   filter ? readCandidates(db.read, shop.id, filter) : readBatch(db.read, shop.id, id)
 
@@ -142,7 +143,7 @@ const MOVES = { OPEN: takeCommissions, PAID: payCommissions, FAILED: releaseComm
 const moveRows = (trx: Transaction, { shopId, id }: PayoutBatchRow, { becomes, at }: BatchProcess, ids: string[]) =>
   MOVES[becomes](trx, { shopId, batchId: id, at, ids })
 
-/** Runs the steps that are left of a batch, and completes it. Undefined when another run has taken it over. */
+/** Runs a batch's remaining steps and completes it. Undefined if another run has taken it over. */
 async function run(deps: ServerDeps, batch: PayoutBatchRow): Promise<Batch | undefined> {
   const process = processOf(batch)
   const shop = await findShop(deps.db.read, batch.shopId)
@@ -174,18 +175,18 @@ async function run(deps: ServerDeps, batch: PayoutBatchRow): Promise<Batch | und
   }
 }
 
-/** Rolls a step back: another run has taken the batch over. */
+/** Thrown to roll back a step, because another run has taken over the batch. */
 class TakenOverError extends Error {}
 
 type Amounts = { commissionAmountCents: number; taxWithheldCents: number }
 
 interface StepResult extends Pick<Mutation<unknown>, 'extendedEvents'> {
   moved: number
-  /** What the batch contains from now on. */
+  /** The commissions that the batch contains from now on. */
   added: Amounts[]
 }
 
-/** The steps of one process. An operator sees how many there were, and how long the longest one held the shop's lock. */
+/** Counts this process's steps, for the operator: their number, and how long the longest one held the shop's lock. */
 interface Run {
   ctx: Context
   batch: PayoutBatchRow
@@ -217,7 +218,9 @@ async function step(all: Run, work: (trx: Transaction) => Promise<StepResult>): 
   if (hasDeliveries) ctx.wakeDispatcher()
 }
 
-/** The content of a batch that takes no more commissions. Reads all of them, so it runs in the report worker. */
+/**
+ * The content of a batch that takes no more commissions. Reads all its commissions, so it runs in the report worker.
+ */
 export const contentReport = defineReport(
   import.meta.url,
   'contentReport',
@@ -228,7 +231,7 @@ export const contentReport = defineReport(
   { isLong: true },
 )
 
-/** Carries the debts of a new batch forward in steps. Those of an earlier run are in its sums. */
+/** Carries a new batch's debts forward in steps. Its totals include the debts that an earlier run carried forward. */
 async function carryDebts(all: Run): Promise<ComputedBatch | null> {
   const { ctx, batch } = all
   const { id, periodEnd } = batch
@@ -247,7 +250,7 @@ async function carryDebts(all: Run): Promise<ComputedBatch | null> {
 interface Moved {
   process: BatchProcess
   moved: number
-  /** Of a new batch. */
+  /** For a new batch. */
   computed: ComputedBatch | null
 }
 
@@ -279,13 +282,13 @@ async function outcomeOf(ctx: Context, trx: Transaction, batch: PayoutBatchRow, 
   }
   const updatedAt = nowIso(ctx)
   if (becomes === 'FAILED') {
-    // What was returned is payable again already, as an adjustment, so its commissions stay paid.
+    // A returned amount is already payable again as an adjustment, so its commissions stay paid.
     const returned = await sumReturned(trx, ctx.shop.id, id)
     const changes = { ...returned, status: becomes, failureReason: CANCELED_REASON, updatedAt }
     const data = { previousStatus, released: moved, netPayableCents: batch.netPayableCents }
     return { changes, audits: [], event: 'payout.failed' as const, data }
   }
-  // The sums were exact when it was planned, and commissions only shrink.
+  // The totals were exact when it was planned, and commissions only shrink.
   if (!computed) throw new Error('The totals of a batch are not exact')
   const { totals } = computed
   const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTY_BATCH_REASON } as const) : {}
@@ -306,7 +309,7 @@ export const processOf = ({ process }: PayoutBatchRow): BatchProcess => {
   return JSON.parse(process)
 }
 
-/** The context of the request that began a run, without its credential: what has begun is completed. */
+/** The context of the request that started a run, without its credential: a started run is always completed. */
 function contextOf(deps: ServerDeps, shop: ShopRow, process: BatchProcess): Context {
   const { config, db, log, vault, random, stopping, wakeDispatcher, countPayments } = deps
   const { actor, requestId, traceparent, idempotency } = process
@@ -317,7 +320,7 @@ function contextOf(deps: ServerDeps, shop: ShopRow, process: BatchProcess): Cont
   }
 }
 
-/** Claims use the server clock, even in test shops. */
+/** Claims use the server's clock, even in test shops. */
 const claimEnd = (deps: ServerClock): string => new Date(systemClock(deps).now() + CLAIM_MS).toISOString()
 
 const newClaim = (deps: ServerClock) => ({ claimedBy: registerLeaseHolder(), claimedUntil: claimEnd(deps) })
@@ -325,7 +328,7 @@ const newClaim = (deps: ServerClock) => ({ claimedBy: registerLeaseHolder(), cla
 const isDead = (deps: ServerClock, { claimedBy, claimedUntil }: PayoutBatchRow): boolean =>
   (claimedUntil ?? '') <= nowIso(systemClock(deps)) || hasEnded(claimedBy ?? '')
 
-/** Takes a batch over whose run has died, and completes it. */
+/** Takes over a batch whose run has died, and completes it. */
 async function resume(deps: ServerDeps, dead: PayoutBatchRow): Promise<void> {
   const claim = newClaim(deps)
   try {
@@ -339,7 +342,7 @@ async function resume(deps: ServerDeps, dead: PayoutBatchRow): Promise<void> {
   }
 }
 
-/** Completes the batches of all shops whose run has died. */
+/** Completes all shops' batches whose run has died. */
 export async function resumeBatches(deps: Deps): Promise<void> {
   const dead = (await queries.listProcessing(deps.db.read)).filter((batch) => isDead(deps, batch))
   await Promise.all(dead.map((batch) => bestEffort(deps.log, 'payout_steps_interrupted', () => resume(deps, batch))))
@@ -355,7 +358,7 @@ export function startPayoutProcesses(deps: Deps): void {
 }
 
 /**
- * Finds a batch whose commissions do not move: waits for its run, or completes it when the run has died.
+ * Finds a batch that is not being processed. Waits for its run, or completes it if the run has died.
  *
  * @throws ApiError 404 `payout_not_found`, 409 `payout_processing`.
  */

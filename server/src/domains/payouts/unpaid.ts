@@ -23,7 +23,7 @@ interface UnpaidInput {
 }
 
 /**
- * The approved balances that a batch of a period does not pay, and why. Records the access.
+ * The approved balances that a period's batch does not pay, and why. Records the access.
  *
  * @throws ApiError 400 `period_invalid`, 409 `total_too_large`, 503 `audit_unavailable`.
  */
@@ -36,7 +36,7 @@ export async function read(ctx: Context, input: UnpaidInput): Promise<Schemas['U
   return describe(ctx, { ...input, periodStart, periodEnd })
 }
 
-/** {@link read} for a caller that records the access. */
+/** {@link read} for callers that record the access. */
 export async function describe(ctx: Context, input: UnpaidInput): Promise<Schemas['Unpaid']> {
   const { periodStart, periodEnd, includeEarlier, currency, affiliateId, programId } = input
   const filter = { at: nowIso(ctx), periodStart, periodEnd, includeEarlier, currency, programId }
@@ -49,7 +49,7 @@ export async function describe(ctx: Context, input: UnpaidInput): Promise<Schema
   return { periodStart, periodEnd, includeEarlier, ...report }
 }
 
-/** How many affiliates a reply names. */
+/** How many affiliates a response lists. */
 const MAX_NAMED = 100
 
 type Found = Pick<Schemas['Unpaid'], 'reasons' | 'affiliates' | 'truncated'>

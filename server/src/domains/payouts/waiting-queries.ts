@@ -3,7 +3,7 @@ import type { Reader } from '../../database/database.ts'
 import { APPROVED, BEGINNING, CENTS, TAX, toSubtotals } from '../ledger/batch-commissions.ts'
 import { ofPeriod } from '../ledger/commissions.ts'
 
-/** The sums of the commissions that are in a batch which is not paid, by currency, with those reversed after their payment was sent. */
+/** Totals of commissions in unpaid batches by currency, including commissions reversed after their payment was sent. */
 export async function sumInOpenBatches(
   db: Reader,
   shopId: string,
@@ -27,7 +27,7 @@ export async function sumInOpenBatches(
   )
 }
 
-/** The currencies of approved commissions, in an open batch or in none, read from the stored counts. */
+/** Currencies of approved commissions, in an open batch or in none, read from the stored counts. */
 export async function listApprovedCurrencies(db: Reader, shopId: string): Promise<string[]> {
   const counts = await countQuery(db, { shopId, list: 'commissions', scope: '' })
     .select('currency')

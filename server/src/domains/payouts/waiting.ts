@@ -16,9 +16,9 @@ import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
 
 type Schemas = components['schemas']
 
-/** The fate of the approved balance of an affiliate if a batch of everything is created now. */
+/** What happens to an affiliate's approved balance if a batch of everything is created now. */
 export const WAITING_PARTS = ['PAYABLE', 'BLOCKED', 'ON_HOLD', 'BELOW_MINIMUM', 'DEBT', 'HELD_BACK'] as const
-/** `BLOCKED`: a batch includes it, and its payment cannot be sent. */
+/** `BLOCKED`: a batch includes it, but its payment cannot be sent. */
 export type WaitingPart = BalanceReason | 'BLOCKED'
 
 interface WaitingSum {
@@ -34,11 +34,11 @@ export interface WaitingSums {
   parts: Partial<Record<WaitingPart, WaitingSum>>
   /** Commissions in open batches. */
   inOpenBatches: Omit<WaitingSum, 'affiliates'>
-  /** The smallest total of a batch; null while two settings of it differ. */
+  /** The minimum per batch. Null while two settings for it differ. */
   minimumPayoutCents: number | null
 }
 
-/** The approved balance of an affiliate that is in no batch. */
+/** An affiliate's approved balance that is in no batch. */
 interface WaitingBalance extends Omit<WaitingSum, 'affiliates'> {
   affiliateId: string
   currency: string
@@ -53,7 +53,7 @@ export interface WaitingAffiliate extends WaitingBalance {
   email: string
 }
 
-/** A page of the affiliates of some parts. */
+/** A page of affiliates in some parts. */
 export interface WaitingList {
   currency: string
   parts: readonly WaitingPart[]
@@ -62,10 +62,10 @@ export interface WaitingList {
 }
 
 interface WaitingQuery {
-  /** The least that a batch pays to one affiliate, in cents by currency. */
+  /** The minimum per affiliate in a batch, in cents by currency. */
   minimums: Record<string, number>
   at: string
-  /** Everything by default. */
+  /** Defaults to everything. */
   filter?: CandidateFilter
   list?: WaitingList
 }
@@ -75,10 +75,13 @@ interface Found {
   affiliates?: Page<WaitingAffiliate>
 }
 
-/** Up to the last debt that a batch can carry forward, which begins one millisecond later. */
+/** Until the last debt that a batch can carry forward, which is dated one millisecond later. */
 const ALL_TIME = { periodStart: '0001-01-01T00:00:00.000Z', periodEnd: '9999-12-31T23:59:59.998Z' }
 
-/** Reads every approved commission. The affiliates are many, and only sums and one page are copied between threads. */
+/**
+ * Reads every approved commission. Only totals and one page are copied between threads, because there are many
+ * affiliates.
+ */
 export const waitingReport = defineReport(
   import.meta.url,
   'waitingReport',
@@ -87,7 +90,7 @@ export const waitingReport = defineReport(
     { shopId, query: { minimums, at, filter, list } }: { shopId: string; query: WaitingQuery },
   ): Promise<Found> => {
     const waiting = await readWaitingBalances(db, shopId, { filter: filter ?? { ...ALL_TIME, at }, minimums })
-    // Only the sums of everything are compared with open batches.
+    // Only the totals of everything are compared with open batches.
     const batches: Awaited<ReturnType<typeof sumInOpenBatches>> = filter
       ? new Map()
       : await sumInOpenBatches(db, shopId)
@@ -156,16 +159,17 @@ async function pageOf(
   return toPage(named, list, filtered.length)
 }
 
-/** How many approved commissions there are, in an open batch or in none. */
+/** The number of approved commissions, in an open batch or in none. */
 export const countWaiting = ({ db, shop }: Context): Promise<number> => countApproved(db.read, shop.id)
 
-/** The currencies in which commissions are approved, in an open batch or in none. */
+/** The currencies of approved commissions, in an open batch or in none. */
 export const approvedCurrencies = ({ db, shop }: Context): Promise<string[]> => listApprovedCurrencies(db.read, shop.id)
 
 /**
- * The approved commissions that are in no batch, by currency, and some of their affiliates. Does not audit; the caller must.
+ * Approved commissions that are in no batch, by currency, and some of their affiliates. Does not audit; the caller
+ * must.
  *
- * @param filter those of a batch; all of them by default
+ * @param filter a batch's filter; defaults to all commissions
  */
 export async function readWaiting(
   ctx: Context,
@@ -181,7 +185,7 @@ export async function readWaiting(
   return { sums: sums.map((sum) => ({ ...sum, minimumPayoutCents: minimumOf(ctx, sum.currency) })), affiliates }
 }
 
-/** The parts that a batch of everything would contain: blocked payments can be sent later. */
+/** The parts that a batch of everything would contain. Blocked payments can be sent later. */
 export const IN_NEW_BATCH: readonly WaitingPart[] = ['PAYABLE', 'BLOCKED']
 
 const MAX_PREVIEWED = 1000

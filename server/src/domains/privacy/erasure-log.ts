@@ -12,17 +12,17 @@ import { findErasure, insertErasure, listErasures } from './queries.ts'
 
 export interface RepeatedErasures {
   repeated: number
-  /** Erasures that the database already contains, and those of people of whom it contains nothing. */
+  /** Erasures that the database already contains, or of people it contains nothing about. */
   unnecessary: number
   failed: { shopId: string; id: string; error: string }[]
 }
 
-/** The lines of the log of all erasures, each with its line break. */
+/** The erasure log's lines, each with its line break. */
 export async function* erasureLogLines(db: Reader): AsyncGenerator<string, void> {
   const erasures = await listErasures(db)
   for (const { shopId, id, person, startedAt } of erasures)
     yield `${JSON.stringify({ shopId, id, person, startedAt } satisfies LoggedErasure)}\n`
-  // Shows that the file is complete.
+  // Proves that the file is complete.
   yield `${JSON.stringify({ end: { erasures: erasures.length } })}\n`
 }
 
@@ -48,10 +48,10 @@ function parse(line: string): any {
 }
 
 /**
- * Repeats the erasures of a log that a restored backup does not contain. People are found by the hashes of all addresses
- * in the database. What was stored after an erasure began belongs to a new person, as it did then.
+ * Repeats the logged erasures that a restored backup does not contain. People are found by the hashes of all addresses
+ * in the database. Rows stored after an erasure started belong to a new person, as they did then.
  *
- * @throws Error when an erasure that the database lacks was logged with another encryption key.
+ * @throws Error if a missing erasure was logged with another encryption key.
  */
 export async function repeatErasures(deps: Deps, log: LoggedErasure[]): Promise<RepeatedErasures> {
   const known = new Set((await listErasures(deps.db.read)).map(({ id }) => id))
@@ -90,7 +90,7 @@ async function repeatInShop(ctx: Context, log: LoggedErasure[], result: Repeated
   }
 }
 
-/** Records an erasure that found nobody, for a restore of another backup. */
+/** Records an erasure that found nobody, in case another backup is restored. */
 const recordErasure = (ctx: Context, erasure: LoggedErasure): Promise<void> =>
   ctx.db.transact(
     (trx) =>
@@ -104,7 +104,7 @@ const recordErasure = (ctx: Context, erasure: LoggedErasure): Promise<void> =>
     ctx.shop.id,
   )
 
-/** The mailboxes of the people in a log whom the shop contains, by their hash in the log. */
+/** The mailboxes of logged people that the shop contains, by their hash in the log. */
 async function findMailboxes(ctx: Context, log: LoggedErasure[]): Promise<Map<string, string>> {
   const persons = new Set(log.map(({ person }) => person))
   const mailboxes = new Map<string, string>()

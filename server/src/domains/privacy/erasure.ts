@@ -31,34 +31,34 @@ import { type Change, changeRows, toStoredChange } from './write.ts'
 type Schemas = components['schemas']
 type Erasure = Schemas['Erasure']
 
-/** How long a request waits for the end of an erasure. */
+/** How long a request waits for an erasure to end. */
 const WAIT_MS = 20_000
-/** Rows changed in one transaction, and bytes of the largest column values in them. */
+/** Limits for one transaction: the number of changed rows, and the bytes of their largest column values. */
 const STEP_ROWS = 25
 const STEP_BYTES = 256 * 1024
 const KEY_BYTES = 32
 
-/** What an erasure needs to continue after an interruption. Sealed, and deleted when it ends. */
+/** An erasure's state for continuing after an interruption. Sealed, and deleted when the erasure ends. */
 interface Subject {
   email: string
-  /** What pseudonyms are computed with. */
+  /** The key that pseudonyms are computed with. */
   key: string
-  /** Found before anything is replaced, because a part of the rows no longer leads to the others afterwards. */
+  /** Found before anything is replaced, because some rows no longer lead to others afterwards. */
   ids?: Record<'customerIds' | 'sessionIds' | 'affiliateIds' | 'codes', string[]>
 }
 
-/** An erasure as it is kept outside the database. */
+/** An erasure's record outside the database. */
 export type LoggedErasure = Pick<ErasureRow, 'shopId' | 'id' | 'person' | 'startedAt'>
 
 export const boundOfErasure = (id: string) => `erasure:${id}`
 
-/** The erasures that this process runs, by id. */
+/** Erasures that this process runs, by ID. */
 const running = new Map<string, Promise<void>>()
 
 /**
- * Erases what is stored about a person: addresses, ids and texts are replaced by pseudonyms that nobody can compute once the
- * erasure has ended. Money, statuses and times stay. Runs in small transactions; the same request again continues an
- * interrupted erasure, and waits for it.
+ * Erases everything stored about a person: addresses, IDs, and texts are replaced with pseudonyms that nobody can
+ * compute once the erasure has ended. Money, statuses, and times stay. Runs in small transactions. Repeating the
+ * request continues an interrupted erasure and waits for it.
  *
  * @throws ApiError 400 `invalid_body`, 409 `affiliate_has_open_commissions` or `person_is_user`.
  */
@@ -82,7 +82,7 @@ export async function readErasure(ctx: Context, id: string): Promise<Erasure> {
   }
 }
 
-/** {@link erasePerson} in a separate process: returns when the erasure has ended. */
+/** {@link erasePerson} for a separate process. Returns when the erasure has ended. */
 export async function erasePersonCompletely(ctx: Context, email: string): Promise<Erasure> {
   const row = (await findUnfinished(ctx, requireAddress(email))) ?? (await begin(ctx, requireAddress(email)))
   await run(ctx, row)
@@ -90,7 +90,7 @@ export async function erasePersonCompletely(ctx: Context, email: string): Promis
 }
 
 /**
- * Repeats an erasure after an earlier backup was restored. What was stored after it had begun is that of a new person.
+ * Repeats an erasure after an earlier backup was restored. Rows stored after it started belong to a new person.
  *
  * @throws ApiError 409 `affiliate_has_open_commissions` or `person_is_user`.
  */
@@ -98,12 +98,12 @@ export async function repeatErasure(ctx: Context, email: string, logged: LoggedE
   await run(ctx, await begin(ctx, email, logged))
 }
 
-/** Completes the unfinished erasures of a shop. */
+/** Completes a shop's unfinished erasures. */
 export async function completeErasures(ctx: Context): Promise<void> {
   for (const row of await listUnfinishedErasures(ctx.db.read, ctx.shop.id)) await run(ctx, row)
 }
 
-/** Continues the erasures that a process left when it stopped. */
+/** Continues erasures that a process left unfinished. */
 export async function continueErasures(deps: Deps): Promise<void> {
   for (const row of await listUnfinishedErasures(deps.db.read)) {
     const ctx = await operatorContext(deps, row.shopId)
@@ -114,7 +114,7 @@ export async function continueErasures(deps: Deps): Promise<void> {
 function start(ctx: Context, row: ErasureRow): Promise<void> {
   const known = running.get(row.id)
   if (known) return known
-  // The erasure continues when the request ends, and the user who started it may lose access before.
+  // The erasure continues after the request ends. By then, the user who started it may have lost access.
   const { recheck: _, idempotency: __, ...rest } = ctx
   const done = run(rest, row).finally(() => running.delete(row.id))
   running.set(row.id, done)
@@ -141,7 +141,10 @@ function openSubject({ vault }: Context, { id, subject }: ErasureRow): Subject {
 const sealSubject = ({ vault }: Context, id: string, subject: Subject): string =>
   vault.seal(JSON.stringify(subject), boundOfErasure(id))
 
-/** Refuses what cannot be erased yet, and archives the affiliates, so that they earn nothing before they are erased. */
+/**
+ * Rejects an erasure that is not possible yet, and archives the affiliates, so that they earn nothing before they are
+ * erased.
+ */
 async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promise<ErasureRow> {
   const person = new Person(email)
   await rejectUser(ctx, person)
@@ -166,13 +169,13 @@ async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promi
     finishedAt: null,
   }
   return mutate(ctx, async (trx) => {
-    // The same request may have begun since. Two keys would make two people of one.
+    // The same request may have started meanwhile. Two keys would turn one person into two.
     const begun = await findUnfinished(ctx, email, trx)
     if (begun) return { result: begun, audit: null }
     const audit: AuditEntry[] = [{ action: 'person.erasure_started', subjectId: id }]
     const ids = affiliates.map((affiliate) => affiliate.id)
     const counts = await Promise.all(affiliates.map((affiliate) => countOpen(trx, ctx, affiliate)))
-    // An order has arrived since.
+    // An order arrived meanwhile.
     if (counts.some((count) => count > 0)) throw openCommissions('This person is an affiliate with new commissions.')
     for (const affiliate of (await findAffiliatesById(trx, ctx.shop.id, ids)).filter(
       (candidate) => candidate.deletedAt === null,
@@ -232,7 +235,7 @@ async function run(ctx: Context, row: ErasureRow): Promise<void> {
   await finish(ctx, row, { mentions: await findMentions(ctx, person), auditRows })
 }
 
-/** Which rows of the audit no longer have the text that their hash covers, and which of them the audit states already. */
+/** Audit rows that no longer have the text their hash covers, and which of them the audit log already lists. */
 function noteAudits(
   rows: AuditRow[],
   changed: AuditRow[],
@@ -243,7 +246,7 @@ function noteAudits(
     if (action === PERSON_ERASED) for (const seq of JSON.parse(data).auditRows) stated.add(seq)
 }
 
-/** The person of an erasure. The ids are stored before anything is replaced. */
+/** An erasure's person. The IDs are stored before anything is replaced. */
 async function personOf(ctx: Context, row: ErasureRow): Promise<Person> {
   const current = (await findErasure(ctx.db.read, ctx.shop.id, row.id)) ?? row
   const subject = openSubject(ctx, current)
@@ -275,7 +278,7 @@ interface Erasing {
   table: TableName
 }
 
-/** Erases a person from a page of rows, a few rows in each transaction. Returns the rows that were changed. */
+/** Erases a person from a page of rows, a few rows per transaction. Returns the changed rows. */
 async function erasePage(ctx: Context, { row: erasure, person, table }: Erasing, rows: Row[]): Promise<Row[]> {
   const all: Row[] = []
   let step: { row: Row; change: Change }[] = []
@@ -306,7 +309,7 @@ async function erasePage(ctx: Context, { row: erasure, person, table }: Erasing,
   return all
 }
 
-/** What arrives after an erasure has begun is that of a new person. */
+/** Data that arrives after an erasure has started belongs to a new person. */
 const isLater = ({ startedAt }: LoggedErasure, { createdAt }: { createdAt?: unknown }): boolean =>
   String(createdAt) > startedAt
 
@@ -318,7 +321,7 @@ function changeOf(ctx: Context, { row: erasure, person, table }: Erasing, row: R
 
 type Mention = Erasure['mentions'][number]
 
-/** Where the merchant has written about the person. */
+/** Where the merchant's configuration mentions the person. */
 async function findMentions(ctx: Context, person: Person): Promise<Mention[]> {
   const mentions: Mention[] = []
   for (const table of CONFIGURED_TABLES)
@@ -333,7 +336,7 @@ interface Outcome {
   auditRows: number[]
 }
 
-/** Drops the key, so that nobody can compute the pseudonyms of an address, and states which audit rows were changed. */
+/** Drops the key, so that nobody can compute an address's pseudonyms, and lists the changed audit rows. */
 async function finish(ctx: Context, { id }: ErasureRow, { mentions, auditRows }: Outcome): Promise<void> {
   const finishedAt = nowIso(ctx)
   await mutate(ctx, async (trx) => {

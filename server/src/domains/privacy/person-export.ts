@@ -12,8 +12,8 @@ import { ID_PASSES, type IdPass } from './find.ts'
 import { mailboxHashOf, Person, type PersonIds, requireAddress } from './person.ts'
 
 /**
- * Streams everything that is stored about the person with an email address, as newline-delimited JSON. The last line has the
- * number of rows, so that an incomplete export is recognized. The credential is checked again before each portion.
+ * Streams everything stored about the person with an email address, as newline-delimited JSON. The last line has the
+ * number of rows, so that an incomplete export can be detected. The credential is checked again before each portion.
  *
  * @throws ApiError 400 `invalid_body` for an invalid email address, 503 `server_busy`.
  */
@@ -22,7 +22,7 @@ export async function exportPerson(ctx: Context, email: string): Promise<Readabl
   return toByteStream(linesOf(ctx, address, await readPortion(ctx, address)))
 }
 
-/** The lines of the export of a person, each with its line break. */
+/** The lines of a person's export, each with its line break. */
 export async function* linesOf(ctx: Context, email: string, first?: Portion): AsyncGenerator<string, void> {
   yield toLine({ export: 'person', version: 1, shopId: ctx.shop.id, email, createdAt: nowIso(ctx) })
   let count = 0
@@ -40,7 +40,7 @@ export async function* linesOf(ctx: Context, email: string, first?: Portion): As
   yield toLine({ end: { rows: count } })
 }
 
-/** Where an export continues: the pass, the last row it has read, and the ids of the person that it knows. */
+/** Where an export continues: the pass, the last row read, and the person's known IDs. */
 interface Position {
   pass: number
   after: unknown[] | undefined
@@ -55,14 +55,14 @@ interface Portion {
 const readPortion = (ctx: Context, email: string, from?: Position): Promise<Portion> =>
   readFrom(ctx, portionReport, { email, mailboxHash: mailboxHashOf(ctx, email), from })
 
-/** First the ids of the person, then every table. */
+/** First the person's IDs, then every table. */
 const PASSES: (Omit<IdPass, 'visit'> & Partial<IdPass>)[] = [
   ...ID_PASSES,
   ...PERSONAL_TABLES.map((table) => ({ table })),
 ]
-/** After which other reports have a turn. */
+/** The time after which other reports have a turn. */
 const PORTION_MS = 200
-/** How much one portion may hold while the client reads. */
+/** The maximum size of a portion, which stays in memory while the client reads. */
 const PORTION_BYTES = 256 * 1024
 
 interface PortionQuery {
@@ -71,7 +71,9 @@ interface PortionQuery {
   from: Position | undefined
 }
 
-/** Reads a part of the shop in the report thread: the whole shop takes minutes, and parsing blocks the event loop. */
+/**
+ * Reads part of the shop in the report thread, because the whole shop takes minutes and parsing blocks the event loop.
+ */
 export const portionReport = defineReport(
   import.meta.url,
   'portionReport',
@@ -108,11 +110,11 @@ export const portionReport = defineReport(
 
 const PAGE_SIZE = 100
 
-/** What an export contains of a row. */
+/** A row's columns in an export. */
 function rowOf(person: Person, { table, key, row }: { table: TableName; key: string[]; row: Row }): Row | undefined {
   const concern = matchPerson(person, table, row)
   if (!concern || concern.isOwn) return concern && row
-  // Of the row of another person, only the columns that mention the person.
+  // From another person's row, only the columns that mention this person.
   return Object.fromEntries([...key, ...Object.keys(concern.changes)].map((column) => [column, row[column]]))
 }
 
@@ -138,7 +140,7 @@ function readable(ctx: Context, table: TableName, row: Row): Row {
   return { ...Object.fromEntries(parsed), ...opened(ctx, table, row) }
 }
 
-/** Payee details belong to the affiliate, and are sealed. Null without the encryption key. */
+/** Payee details belong to the affiliate and are sealed. Null without the encryption key. */
 function opened({ vault }: Context, table: TableName, row: Row): Row {
   if (table === 'payees' && row.details) return { details: openPayee(vault, row as unknown as PayeeRow) }
   if (table !== 'payoutLines' || row.details === undefined) return {}

@@ -6,19 +6,19 @@ import type { Vault } from '../../core/vault.ts'
 import { hashEmail } from '../../database/email-hash.ts'
 import { ERASED_DOMAIN, emailKey, mailboxKey, mailboxKeys, orderKey, withoutInvisible } from '../../engine/normalize.ts'
 
-/** Everything that may normalize to an `@`, or be the escape of one in a URL. */
+/** Everything that may normalize to an `@`, or escape one in a URL. */
 const MAY_CONTAIN_ADDRESS = /[@＠﹫%]/
-/** What ends the local part of an address in a text. */
+/** Characters that end the local part of an address in text. */
 const DELIMITER = /[\s<>,;:"'()[\]{}&=?#|/\\@]/
 const WORD = /[\p{L}\p{N}]/u
-/** The source of a stored order id, and the commission of an adjustment. */
+/** The source of a stored order ID, and an adjustment's commission. */
 const ID_PREFIX = /^(?:api:|shopify:|adj:[^:]+:)/
 const PSEUDONYM = /^erased-[0-9a-f]{24}$/
 const MAX_LOCAL_PART = 128
 const MAX_DOMAIN = 255
 const GMAIL = ['gmail.com', 'googlemail.com']
 
-/** What the rows of a person have in common. */
+/** Identifiers that connect a person's rows. */
 export type PersonIds = Record<
   'customerIds' | 'sessionIds' | 'orderIds' | 'commissionIds' | 'affiliateIds' | 'codes',
   Set<string>
@@ -31,8 +31,8 @@ interface KnownPerson {
 }
 
 /**
- * A person by mailbox, as self-referral compares it: letter case, plus tags and equal spellings of an address do not matter.
- * The ids are those that the orders and visits of this mailbox have in common with no other.
+ * A person, identified by mailbox as in the self-referral check: letter case, plus tags, and equivalent spellings do
+ * not matter. The IDs occur only in this mailbox's orders and visits.
  */
 export class Person {
   readonly customerIds: Set<string>
@@ -40,20 +40,17 @@ export class Person {
   readonly orderIds: Set<string>
   readonly commissionIds: Set<string>
   readonly affiliateIds: Set<string>
-  /** The slugs and codes of the affiliates, as they are compared. */
+  /** The affiliates' slugs and codes in comparable form. */
   readonly codes: Set<string>
-  /** What customers are stored with instead of an address of this person. */
+  /** The stored hashes of this person's addresses. */
   readonly mailboxHash: string | undefined
   readonly #key: string
   readonly #mailbox: string
-  /** An interrupted erasure finds what it has replaced already. */
+  /** Lets an interrupted erasure find what it has already replaced. */
   readonly #replaced: string
   readonly #domains: string[]
 
-  /**
-   * @param known `key`: what pseudonyms are computed with, which a person who is only read needs not; `ids`: what was found
-   *   before.
-   */
+  /** @param known `key` computes pseudonyms and is not needed for reading; `ids` are the IDs found so far */
   constructor(email: string, { key = '', mailboxHash, ids = {} }: KnownPerson = {}) {
     this.customerIds = new Set(ids.customerIds)
     this.sessionIds = new Set(ids.sessionIds)
@@ -69,20 +66,20 @@ export class Person {
     this.#domains = GMAIL.includes(domain) ? GMAIL : [...new Set([domain, domainToUnicode(domain)])].filter(Boolean)
   }
 
-  /** What was found, to continue elsewhere. */
+  /** The IDs found so far, to continue elsewhere. */
   ids(): PersonIds {
     const { customerIds, sessionIds, orderIds, commissionIds, affiliateIds, codes } = this
     return { customerIds, sessionIds, orderIds, commissionIds, affiliateIds, codes }
   }
 
-  /** Whether a text is an address of this person, or several of which one is. */
+  /** Whether a text is one of this person's addresses, or a list that contains one. */
   hasAddress(text: string | null | undefined): boolean {
     return typeof text === 'string' && MAY_CONTAIN_ADDRESS.test(text) && mailboxKeys(text).some(this.#isOwn)
   }
 
   readonly #isOwn = (mailbox: string): boolean => mailbox === this.#mailbox || mailbox === this.#replaced
 
-  /** Whether an address of this person is anywhere in a text, such as a URL or a reason. */
+  /** Whether a text contains one of this person's addresses, such as a URL or a reason. */
   isMentionedIn(text: string): boolean {
     if (!MAY_CONTAIN_ADDRESS.test(text)) return false
     return decodings(text).some(
@@ -102,7 +99,7 @@ export class Person {
     return false
   }
 
-  /** A text with the addresses of this person replaced. Others are kept, so that self-referral remains detectable. */
+  /** Replaces this person's addresses in a text. Others are kept, so that self-referral remains detectable. */
   replaceAddresses(text: string): string {
     if (!this.hasAddress(text)) return text
     const others = mailboxKeys(text).filter((mailbox) => mailbox.includes('@') && !this.#isOwn(mailbox))
@@ -112,20 +109,20 @@ export class Person {
     return this.isMentionedIn(replaced) ? this.#pseudonymOf(text) : replaced
   }
 
-  /** A pseudonym for a text as a whole if it mentions this person; the prefix of a stored order id is kept. */
+  /** A pseudonym for a whole text if it mentions this person. A stored order ID keeps its prefix. */
   replaceText(text: string): string {
     if (!this.isMentionedIn(text)) return text
     const [prefix = ''] = ID_PREFIX.exec(text) ?? []
-    // The stored form of an id and the reported one get the same pseudonym.
+    // An ID's stored form and its reported form get the same pseudonym.
     return prefix + this.pseudonym(orderKey(text.slice(prefix.length)))
   }
 
-  /** The pseudonym of an id or a text: equal texts have equal pseudonyms, until the key is dropped. */
+  /** A pseudonym for an ID or text. Equal texts have equal pseudonyms until the key is dropped. */
   pseudonym(text: string): string {
     return PSEUDONYM.test(text) ? text : `erased-${this.#hash(text)}`
   }
 
-  /** Addresses of one mailbox get pseudonyms of one mailbox, and remain as different as they are for connections. */
+  /** One mailbox's addresses get pseudonyms with one mailbox, and stay distinct where connections distinguish them. */
   #pseudonymOf(address: string): string {
     const key = emailKey(address)
     if (key.endsWith(`@${ERASED_DOMAIN}`)) return key
@@ -140,11 +137,11 @@ export class Person {
   }
 }
 
-/** What the customers of a shop are stored with instead of an address. */
+/** What a shop's customers are stored with instead of an address. */
 export const mailboxHashOf = ({ shop }: Pick<Context, 'shop'>, email: string): string =>
   hashEmail(shop.emailHashKey, email).mailboxHash
 
-/** The mailbox of every address that is or may be in a text: every person whom {@link Person.isMentionedIn} finds is among them. */
+/** The mailboxes of all possible addresses in a text. Includes every person that {@link Person.isMentionedIn} finds. */
 export function mailboxesIn(text: string): Set<string> {
   const mailboxes = new Set<string>()
   if (!MAY_CONTAIN_ADDRESS.test(text)) return mailboxes
@@ -164,7 +161,9 @@ function decodings(text: string): string[] {
   return [...new Set([text, once, unescapePercent(once)])]
 }
 
-/** What may be the local part of an address with its `@` at this position: `order-jo@…` may be that of `jo`. */
+/**
+ * Candidates for the local part of an address with its `@` at this position: `order-jo@…` may be the address of `jo`.
+ */
 function* localPartsBefore(text: string, at: number): Generator<string, void> {
   let start = at
   while (start > Math.max(0, at - MAX_LOCAL_PART) && !DELIMITER.test(text[start - 1]!)) start--
@@ -180,7 +179,7 @@ function* domainsAfter(text: string, at: number): Generator<string, void> {
   }
 }
 
-/** The form in which addresses are searched for in a text. */
+/** Normalizes text for address search. */
 const folded = (text: string): string =>
   withoutInvisible(text)
     .normalize('NFC')
@@ -190,7 +189,7 @@ const folded = (text: string): string =>
     .replace(/"([^"\s]+)"@/g, '$1@')
     .replace(/\s*@\s*/g, '@')
 
-/** Decodes what is validly escaped. */
+/** Decodes valid escapes. */
 const unescapePercent = (text: string): string =>
   text.replace(/(?:%[0-9a-f]{2})+/gi, (escaped) => {
     try {
@@ -200,7 +199,7 @@ const unescapePercent = (text: string): string =>
     }
   })
 
-/** The address of a request, without surrounding whitespace. @throws ApiError 400 `invalid_body`. */
+/** A request's address, without surrounding whitespace. @throws ApiError 400 `invalid_body`. */
 export function requireAddress(email: string): string {
   const address = email.trim()
   if (!/^[^@]+@[^@]+$/.test(mailboxKey(address)))
@@ -208,25 +207,25 @@ export function requireAddress(email: string): string {
   return address
 }
 
-// Whom an erasure was of, for its repetition: only who has the encryption key and an address can compare the two.
+// Identifies an erased person for repeating the erasure. Comparing requires the encryption key and an address.
 
 const KEY_TEXT = 'erasures'
 const SEPARATOR = ':'
 const textOf = (shopId: string, mailbox: string) => `erasure ${shopId} ${mailbox}`
 
-/** A keyed hash of the mailbox of a person, preceded by one that shows which encryption key it was made with. */
+/** A keyed hash of a person's mailbox, preceded by a hash that identifies the encryption key. */
 export const hashOfPerson = ({ vault, shop }: Context, email: string): string =>
   [vault.fingerprint(KEY_TEXT), vault.fingerprint(textOf(shop.id, mailboxKey(email)))].join(SEPARATOR)
 
-/** Whether the hash of a person was made with one of the encryption keys. */
+/** Whether a person's hash was made with one of the encryption keys. */
 export const isComparable = (vault: Vault, person: string): boolean =>
   vault.hasFingerprint(person.split(SEPARATOR)[0] ?? '', KEY_TEXT)
 
-/** Whether the hash of a person was made with the newest encryption key. */
+/** Whether a person's hash was made with the newest encryption key. */
 export const isOfNewestKey = (vault: Vault, person: string): boolean =>
   person.split(SEPARATOR)[0] === vault.fingerprint(KEY_TEXT)
 
-/** The hashes of a mailbox with each of the encryption keys. */
+/** A mailbox's hashes, one per encryption key. */
 export async function hashesOfMailbox({ vault, shop }: Context, mailbox: string): Promise<string[]> {
   const keys = await vault.fingerprints(KEY_TEXT)
   const hashes = await vault.fingerprints(textOf(shop.id, mailbox))

@@ -11,7 +11,7 @@ import type { PayeeDetails } from '../affiliates/payees.ts'
 import { type Concern, ERASED_NAME } from './concern.ts'
 import type { Person } from './person.ts'
 
-/** The new values of columns, or that the row is deleted. */
+/** New column values, or the row's deletion. */
 export type Change = Row | 'delete'
 
 interface Concerned {
@@ -20,7 +20,7 @@ interface Concerned {
   concern: Concern
 }
 
-/** What is written for a row that concerns the person of an erasure; undefined when it is as it should be. */
+/** The change to a row that concerns the erased person. Undefined if it needs no change. */
 export function toStoredChange(ctx: Context, person: Person, { table, row, concern }: Concerned): Change | undefined {
   const { isOwn, changes } = concern
   if (table === 'payees') return isOwn ? 'delete' : undefined
@@ -30,7 +30,8 @@ export function toStoredChange(ctx: Context, person: Person, { table, row, conce
     case 'affiliates':
       return { ...changes, ...affiliateColumns(person, { ...row, ...changes } as unknown as AffiliateRow, isOwn) }
     case 'audits':
-      // The chain stays verifiable: its hashes cover the digest of what was replaced, which without its salt fits no text.
+      // The chain stays verifiable: its hashes cover the replaced text's digest. Without its salt, the digest matches
+      // no text.
       return { ...changes, salt: null, digest: digestOfAudit(row as unknown as AuditRow) }
     case 'webhookEvents':
       return { ...changes, erasedAt: nowIso(ctx) }
@@ -41,7 +42,7 @@ export function toStoredChange(ctx: Context, person: Person, { table, row, conce
 
 const withoutNothing = (changes: Row): Row | undefined => (Object.keys(changes).length === 0 ? undefined : changes)
 
-/** The columns that are derived from others. The code of an erased affiliate is drawn from its pseudonym. */
+/** Derived columns. An erased affiliate's code is derived from the pseudonym. */
 function affiliateColumns(person: Person, row: AffiliateRow, isOwn: boolean): Row {
   if (!isOwn) return { searchText: searchText(row), version: row.version + 1 }
   const letters = Buffer.from(person.pseudonym(`code ${row.id}`))
@@ -67,7 +68,7 @@ const ERASED_PAYEES: { [Method in PayeeDetails['method']]: Extract<PayeeDetails,
   },
 }
 
-/** The details of a payment that was made, without the account. */
+/** A made payment's details, without the account. */
 function sealedLine({ vault }: Context, { id, method, details }: Row): Row {
   const erased = {
     name: ERASED_NAME,

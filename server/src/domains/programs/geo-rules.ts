@@ -8,7 +8,7 @@ import type { GeoRuleRow } from '../../database/tables.ts'
 import * as rules from './queries.ts'
 import { findProgram } from './queries.ts'
 
-/** The limit of one shop, as documented in openapi.yaml. */
+/** The limit per shop, as documented in openapi.yaml. */
 const MAX_RULES = 1000
 
 /** Lists the programs that only pay for orders shipped to certain places. */
@@ -25,7 +25,7 @@ export async function list(ctx: Context, query: Query<'listGeoRules'>) {
   return { ...page, data }
 }
 
-/** The places that a program is limited to; null without limits. */
+/** The places a program is limited to. Null without limits. */
 export const find = ({ db, shop }: Context, programId: string) => rules.findGeoRules(db.read, shop.id, programId)
 
 /**

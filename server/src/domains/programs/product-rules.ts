@@ -11,7 +11,7 @@ import { rateError } from './programs.ts'
 import * as rules from './queries.ts'
 import { findProgram } from './queries.ts'
 
-/** The limit of one shop, as documented in openapi.yaml. */
+/** The limit per shop, as documented in openapi.yaml. */
 const MAX_RULES = 10_000
 
 /** Lists the rates of products and variants that differ from their programs, newest first. */
@@ -86,7 +86,7 @@ const toProductRule = (row: ProductRuleRow): components['schemas']['ProductRule'
 })
 
 /**
- * Validates the id of a product or variant: digits, as in the orders of stores.
+ * Validates a product or variant ID: digits, as in stores' orders.
  *
  * @throws ApiError 400 `invalid_body`.
  */

@@ -15,7 +15,7 @@ import { countAffiliates, findProgram, findTerms, insertTerms, updateProgramIfUn
 
 type Terms = components['schemas']['ProgramTerms']
 
-/** What every program starts with. */
+/** Every program's initial terms. */
 const FIRST = { version: 1, holdDays: 0, appliesTo: 'ORDERS', hasAmounts: 0, rules: '[]' } as const
 
 /**
@@ -31,7 +31,7 @@ export async function find(ctx: Context, id: string, version?: number): Promise<
   return toTerms(row, program)
 }
 
-/** What a program pays one affiliate, in one sentence that says nothing of others' rates; null without a program. */
+/** What a program pays one affiliate, in one sentence that does not reveal others' rates. Null without a program. */
 export async function summaryFor(
   { db, shop }: Context,
   { id, campaignId }: Pick<AffiliateRow, 'id' | 'campaignId'>,
@@ -58,13 +58,13 @@ async function readTerms(
 }
 
 /**
- * Makes the next version of a program's terms. The same terms again change nothing.
+ * Creates the next version of a program's terms. Setting the same terms changes nothing.
  *
- * @throws ApiError 400 `invalid_body` or `commission_percent_invalid`, 404 `program_not_found` or `affiliate_not_found`, 409
- *   `concurrent_change`.
+ * @throws ApiError 400 `invalid_body` or `commission_percent_invalid`, 404 `program_not_found` or
+ * `affiliate_not_found`, 409 `concurrent_change`.
  */
 export async function set(ctx: Context, id: string, body: Body<'setProgramTerms'>): Promise<Terms> {
-  // A request whose body was lost must not end a hold.
+  // A request that lost its body must not end a hold.
   if ((body.rules ?? body.holdDays ?? body.appliesTo) === undefined)
     throw invalidField('invalid_body', 'rules', 'is required, unless holdDays or appliesTo is sent.')
   return mutate(ctx, async (trx, shop) => {
@@ -118,7 +118,7 @@ interface RuleContext {
   path: string
 }
 
-/** A rule as it is stored: with a rate like that of a program, and without bounds that are not given. */
+/** A rule's stored form: with a rate like a program's, and without omitted bounds. */
 function toRule(input: components['schemas']['TermsRule'], { commissionType, currency, path }: RuleContext): TermsRule {
   const { when, commissionPercent, maxCommissionCents } = input
   for (const [name, condition] of Object.entries(when)) {
@@ -156,7 +156,7 @@ function toTerms(row: ProgramTermsRow, program: ProgramRow): Terms {
 type OfProgram = Pick<ProgramRow, 'commissionType' | 'defaultCommissionBps'>
 type RateUnit = Pick<RuleContext, 'commissionType' | 'currency'>
 
-/** What terms pay, in one sentence. @param unit of their rates */
+/** What terms pay, in one sentence. @param unit the rates' unit */
 export const summaryOf = (
   { commissionType: type, defaultCommissionBps }: OfProgram,
   { holdDays, appliesTo, rules }: Pick<Terms, 'holdDays' | 'appliesTo' | 'rules'>,

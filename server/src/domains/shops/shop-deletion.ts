@@ -10,7 +10,7 @@ import { findAuditHead, listTestShops, markShopAsDeleted, updateShopIfUnchanged 
 import { operatorContext } from '../accounts/shops.ts'
 import { hasOpenBatch } from '../ledger/payouts.ts'
 
-/** Rows deleted in one transaction, so that other requests wait for milliseconds only. */
+/** Rows deleted in one transaction, so that other requests wait only milliseconds. */
 const STEP_ROWS = 200
 /** How long one call deletes. */
 const MAX_CALL_MS = 20_000
@@ -22,24 +22,24 @@ const LAST: TableName[] = ['auditHeads', 'shops']
 const isData = (name: TableName) => name !== 'audits' && ![...CREDENTIALS, ...LAST].includes(name)
 const ORDER: TableName[] = [...CREDENTIALS, ...SHOP_TABLES.filter(isData), 'audits']
 
-/** What the operator confirms. */
+/** The operator's confirmation. */
 export interface Confirmation {
-  /** The name of the shop. */
+  /** The shop's name. */
   name: string
   /** The SHA-256 of its export. */
   digest: string
-  /** Deletes the shop even if it has an open payout batch. */
+  /** Whether to delete the shop even if it has an open payout batch. */
   force?: boolean
 }
 
 type Deletion = components['schemas']['ShopDeletionReply']['data']
 
 /**
- * Deletes every row of a suspended and exported shop and of its test shops, in small transactions and for a limited time. While the result is not
- * `deleted`, the call is repeated. Once begun, a deletion cannot be undone.
+ * Deletes every row of a suspended and exported shop and of its test shops, in small transactions and for a limited
+ * time. Repeat the call until the result is `deleted`. Once started, a deletion cannot be undone.
  *
  * @throws ApiError 404 `shop_not_found`; 409 `shop_not_suspended`, `shop_name_mismatch`, `shop_export_required`,
- *   `shop_has_open_batch` or `concurrent_change`.
+ * `shop_has_open_batch` or `concurrent_change`.
  */
 export async function deleteShop(operator: Operator, shopId: string, confirmation: Confirmation): Promise<Deletion> {
   const ctx = await operatorContext(operator, shopId)
@@ -80,8 +80,8 @@ async function deleteRows(deps: Deps, shopId: string, until: number): Promise<De
 }
 
 /**
- * Begins the deletion of a test shop, in the transaction of the caller: its credentials are gone when it commits.
- * {@link deleteTestShopRows} deletes the rest. Returns false if the deletion had begun before.
+ * Starts a test shop's deletion in the caller's transaction. Its credentials are gone when it commits, and {@link
+ * deleteTestShopRows} deletes the rest. Returns false if the deletion had already started.
  */
 export async function beginTestShopDeletion(trx: Transaction, shopId: string, at: string): Promise<boolean> {
   if (!(await markShopAsDeleted(trx, shopId, at))) return false
@@ -90,7 +90,7 @@ export async function beginTestShopDeletion(trx: Transaction, shopId: string, at
   return true
 }
 
-/** Deletes every row of a test shop, for a limited time. It can be repeated, also at the same time. */
+/** Deletes a test shop's rows for a limited time. Can be repeated, even concurrently. */
 export async function deleteTestShopRows(
   deps: Deps,
   shopId: string,
@@ -101,14 +101,14 @@ export async function deleteTestShopRows(
   return { rows: rows + last, isComplete }
 }
 
-/** Deletes the last rows of a shop. Returns how many; 0 when a concurrent call was faster. */
+/** Deletes a shop's last rows. Returns how many, or 0 if a concurrent call was faster. */
 async function deleteLastRows(trx: Transaction, shopId: string): Promise<number> {
   const deleted = await deleteRowsOfShop(trx, 'shops', { shopId, limit: 1 })
   if (deleted === 0) return 0
   return deleted + (await deleteRowsOfShop(trx, 'auditHeads', { shopId, limit: 1 }))
 }
 
-/** Checks what was confirmed, and marks the shop as being deleted. */
+/** Checks the confirmation and marks the shop as being deleted. */
 async function begin(ctx: Context, { name, digest, force = false }: Confirmation): Promise<void> {
   const { shop } = ctx
   if (shop.suspendedAt === null) throw conflict('shop_not_suspended', 'Suspend the shop before you delete it.')
@@ -132,7 +132,7 @@ async function begin(ctx: Context, { name, digest, force = false }: Confirmation
   })
 }
 
-/** Deletes the shop itself and records its end in the audit of the installation. Returns how many rows were left. */
+/** Deletes the shop itself and records this in the installation's audit log. Returns how many rows were left. */
 const finish = (operator: Operator, { shop }: Context, { digest }: Confirmation): Promise<number> =>
   mutate(installationContext(operator), async (trx) => {
     const head = await findAuditHead(trx, shop.id)

@@ -14,7 +14,9 @@ import {
 } from '../webhooks/delivery-queries.ts'
 
 const DAY_MS = 86_400_000
-/** How long finished deliveries stay in the log and can be redelivered, and how long events stay in the feed at least. */
+/**
+ * How long finished deliveries stay in the log and can be redelivered, and the minimum time events stay in the feed.
+ */
 const DELIVERY_DAYS = 30
 
 type ShopClock = Pick<ShopRow, 'id' | 'clockOffsetMs'>
@@ -24,7 +26,7 @@ export async function inBatches({ db, stopping }: Deps, work: (trx: Transaction)
   while (!stopping.aborted && (await db.transact(work)));
 }
 
-/** Deletes rows of a shop with ids below `before`. */
+/** Deletes a shop's rows with IDs below `before`. */
 async function purgeOlder(
   { db, stopping }: Deps,
   { table, shopId, before }: { table: 'deliveries' | 'webhookEvents'; shopId: string; before: string },
@@ -40,15 +42,15 @@ async function purgeOlder(
 const deliveryCutoff = (deps: Deps, shop: ShopClock) => clockOf(deps, shop).now() - DELIVERY_DAYS * DAY_MS
 
 /**
- * Deletes the events of a shop that are past their retention. Call it before {@link purgeDeliveries}: events have one more
- * day of retention, so that a redelivery in progress keeps its event.
+ * Deletes a shop's events past their retention. Call it before {@link purgeDeliveries}: events have one more day of
+ * retention, so that a redelivery in progress keeps its event.
  */
 export const purgeEvents = (deps: Deps, shop: ShopClock): Promise<void> => {
   const before = idBoundary('evt', deliveryCutoff(deps, shop) - DAY_MS)
   return purgeOlder(deps, { table: 'webhookEvents', shopId: shop.id, before }, deleteUnreferencedEvents)
 }
 
-/** Deletes the finished deliveries of a shop that are past their retention. */
+/** Deletes a shop's finished deliveries past their retention. */
 export function purgeDeliveries(deps: Deps, shop: ShopClock): Promise<void> {
   const cutoff = deliveryCutoff(deps, shop)
   const finishedBefore = new Date(cutoff).toISOString()
@@ -69,7 +71,7 @@ export async function purgeJourney(deps: Deps, shop: ShopClock): Promise<void> {
   for (const type of JOURNEY_TYPES) {
     for (let isDone = false; !isDone && !stopping.aborted; ) {
       const ids = await listJourneyBefore(db.read, shop.id, { type, before, limit: ENTRIES_AT_ONCE })
-      // In the turn of the shop. The counts of several shops, locked by one transaction, would be in a deadlock with orders.
+      // Takes the shop's turn: one transaction that locks several shops' counts would deadlock with orders.
       if (ids.length > 0) await db.transact((trx) => deleteJourney(trx, shop.id, ids), shop.id)
       isDone = ids.length < ENTRIES_AT_ONCE
     }
@@ -78,7 +80,7 @@ export async function purgeJourney(deps: Deps, shop: ShopClock): Promise<void> {
 
 const NOTICES_AT_ONCE = 200
 
-/** Deletes refunds and cancellations of a shop whose order was not reported within the configured time. */
+/** Deletes a shop's refunds and cancellations whose order was not reported within the configured time. */
 export async function purgePendingNotices(deps: Deps, shop: ShopClock): Promise<void> {
   const { db, config, stopping } = deps
   if (config.pendingRefundRetentionDays === undefined) return
@@ -86,14 +88,17 @@ export async function purgePendingNotices(deps: Deps, shop: ShopClock): Promise<
   for (let after: string | undefined = ''; after !== undefined && !stopping.aborted; ) {
     const page = { shopId: shop.id, after, before, limit: NOTICES_AT_ONCE }
     const { orderIds, last } = await listOrdersWithNotices(db.read, page)
-    // In the turn of the shop: an order that is reported at the same time keeps its notices, or never saw them.
+    // Takes the shop's turn: an order reported at the same time either keeps its notices or never sees them.
     if (orderIds.length > 0)
       await db.transact((trx) => deletePendingNotices(trx, { shopId: shop.id, orderIds, before }), shop.id)
     after = last
   }
 }
 
-/** Deletes what has expired in a test shop by its own clock. What expired by the clock of the server is deleted for all shops at once. */
+/**
+ * Deletes what has expired in a test shop by its own clock. What expires by the server's clock is deleted for all shops
+ * at once.
+ */
 export async function purgeTestShop(deps: Deps, shop: ShopClock): Promise<void> {
   const now = nowIso(clockOf(deps, shop))
   await inBatches(deps, (trx) => deleteExpiredResponses(trx, now, shop.id))

@@ -29,15 +29,15 @@ export const MAX_TEST_SHOPS = 10
 const listActive = async (db: Reader, shopId: string): Promise<ShopRow[]> =>
   (await listTestShops(db, shopId)).filter((shop) => !isBeingDeleted(shop))
 
-/** The test shops of a shop, oldest first. */
+/** A shop's test shops, oldest first. */
 export async function list(ctx: OwnerContext): Promise<{ data: TestShop[] }> {
   const shops = await listActive(ctx.db.read, ctx.shop.id)
   return { data: shops.map((row) => toTestShop(ctx, row)) }
 }
 
 /**
- * Creates a shop with its own data, the plan, limits, currency and time zone of the caller's shop, and a clock that can be advanced. Its
- * owner token and its key, with every scope, are in the result only.
+ * Creates a shop with its own data, a clock that can be advanced, and the plan, limits, currency, and time zone of the
+ * caller's shop. Only the result contains its owner token and its key, which has every scope.
  *
  * @throws ApiError 409 `test_shop_limit_reached`, or `shop_is_test` in a test shop.
  */
@@ -85,17 +85,17 @@ const MAX_OFFSET_MS = 100 * 365 * 86_400_000
 /** How long one call makes deliveries due. */
 const MAX_CALL_MS = 20_000
 
-/** The test shops whose clock this process is advancing. */
+/** Test shops whose clock this process is advancing. */
 const advancing = new Set<string>()
 
 /**
- * Advances the clock of a test shop, by seconds or to an instant. Everything that depends on time follows: click windows,
- * periods, retries, retention, and the expiry of stored responses. Credentials and rate limits keep the time of the server. The
- * clock advances in one short transaction. What becomes due or expires follows in others; the dispatcher and retention
- * complete what an interrupted request leaves.
+ * Advances a test shop's clock, by seconds or to an instant. Everything that depends on time follows: click windows,
+ * periods, retries, retention, and the expiry of stored responses. Credentials and rate limits keep the server's time.
+ * The clock advances in one short transaction. What becomes due or expires follows in others. The dispatcher and
+ * retention complete an interrupted request.
  *
  * @throws ApiError 400 `invalid_body` for an instant that is not ahead, or too far; 404 `test_shop_not_found`; 409
- *   `concurrent_change`, or while another request advances the clock.
+ * `concurrent_change`, or while another request advances the clock.
  */
 export async function advance(
   ctx: OwnerContext,
@@ -145,9 +145,10 @@ async function makeAllDuePending({ db, stopping }: OwnerContext, id: string, now
 
 /**
  * Deletes a test shop. Its credentials are gone when the change commits; its data is deleted afterwards, in small
- * transactions. Retention deletes what an interrupted request leaves.
+ * transactions. Retention completes an interrupted request.
  *
- * @throws ApiError 404 `test_shop_not_found`, also for the caller's own shop: the audit of the deletion would be deleted with it.
+ * @throws ApiError 404 `test_shop_not_found`, also for the caller's own shop: the audit of the deletion would be
+ * deleted with it.
  */
 export async function remove(ctx: OwnerContext, id: string) {
   if (id === ctx.shop.id) throw testShopNotFound()

@@ -30,11 +30,11 @@ import {
 
 interface Received {
   reply: components['schemas']['ActionReply']
-  /** The order was recorded before, and nothing was changed. */
+  /** Whether the order was recorded before. Nothing was changed then. */
   alreadyRecorded: boolean
 }
 
-/** What a call wrote, and what the reply says of it. */
+/** What a call wrote, and what the response says about it. */
 type Applied = Mutation<{ message: string; commissionId?: string | null | undefined; alreadyRecorded?: boolean }>
 
 interface Receiver {
@@ -44,8 +44,8 @@ interface Receiver {
 }
 
 /**
- * Records an event of a store in one transaction. Every call has an id of the store that counts once, so repeated events
- * change nothing.
+ * Records a store's event in one transaction. Every call has a store ID that counts once, so repeated events change
+ * nothing.
  *
  * @throws ApiError 400 `invalid_body`, 401 `store_domain_mismatch`, or 409 `store_refund_limit_reached`.
  */
@@ -54,7 +54,7 @@ export async function receive<Event>(ctx: Context, store: StoreModule<Event>, ev
   if (calls.length === 0) return { reply: { ok: true, message: 'Ignored.' }, alreadyRecorded: false }
   return mutate(ctx, async (trx, shop) => {
     const written: Applied[] = []
-    // Each can be a refund of an order of a thousand lines.
+    // Each can be a refund of an order with a thousand lines.
     await forEachInSlices(trx, calls, async (call) =>
       written.push(...(await apply({ ctx: { ...ctx, shop }, trx, store }, call))),
     )
@@ -90,7 +90,7 @@ async function apply(receiver: Receiver, call: StoreCall): Promise<Applied[]> {
       const { customerId, customerEmail, occurredAt, evidence } = call
       const { codes, ...links } = evidence
       const couponCode = await firstKnownCode(receiver, codes)
-      // One of the two is there, which the document's type requires.
+      // The schema requires one of the two.
       const body = { customerId, customerEmail, occurredAt, ...links, couponCode } as Body<'createCustomer'>
       const { result: _, ...written } = await signUps.recordInTransaction(ctx, trx, body)
       return [{ ...written, result: { message: 'Customer recorded.' } }]
@@ -113,7 +113,7 @@ async function apply(receiver: Receiver, call: StoreCall): Promise<Applied[]> {
 
 type IncomingOrder = StoreOrder & { orderId: string; isCanceled?: boolean }
 
-/** Without evidence of its own, an order takes that of its checkout. */
+/** An order without its own evidence uses its checkout's. */
 async function applyOrder(receiver: Receiver, incoming: IncomingOrder): Promise<Applied> {
   const { ctx, trx, store } = receiver
   const { order, orderId, orderName, codes, isCanceled = false } = incoming
@@ -132,7 +132,7 @@ async function applyOrder(receiver: Receiver, incoming: IncomingOrder): Promise<
   return { ...written, result: { message, commissionId, alreadyRecorded } }
 }
 
-/** The first code that belongs to an affiliate; otherwise the first one, so that the decision can explain it. */
+/** The first code that belongs to an affiliate, otherwise the first code, so that the decision can explain it. */
 async function firstKnownCode({ ctx, trx }: Receiver, codes: string[]): Promise<string | null> {
   for (const code of codes) if (await findAffiliateByCodeOrSlug(trx, ctx.shop.id, code)) return code
   return codes[0] ?? null
@@ -146,7 +146,9 @@ async function findCheckoutEvidence({ ctx, trx }: Receiver, orderId: string): Pr
   return stored && (JSON.parse(stored.body) as Evidence)
 }
 
-/** Keeps the evidence of a checkout for its order; one that was reported before it and credited nobody is decided again. */
+/**
+ * Stores a checkout's evidence for its order. An order that was reported earlier and credited nobody is decided again.
+ */
 async function applyEvidence(receiver: Receiver, orderId: string, evidence: Evidence): Promise<Applied[]> {
   const { ctx, trx } = receiver
   const notice = { ...EVIDENCE, orderId, body: JSON.stringify(evidence), createdAt: nowIso(ctx) }
@@ -158,7 +160,7 @@ async function applyEvidence(receiver: Receiver, orderId: string, evidence: Evid
   return [await applyOrder(receiver, { order, orderId, orderName: reported.orderName, codes })]
 }
 
-/** Connects an order with its payments, and applies the refunds of these that arrived before. */
+/** Connects an order to its payments, and applies the payments' refunds that arrived earlier. */
 async function linkPayments(receiver: Receiver, orderId: string, payments: string[]): Promise<Applied[]> {
   const { ctx, trx, store } = receiver
   const applied: Applied[] = []
@@ -176,7 +178,7 @@ async function linkPayments(receiver: Receiver, orderId: string, payments: strin
   return applied
 }
 
-/** The order of a refund. Until its order is known, the refund waits under the id of its payment. */
+/** A refund's order. Until its order is known, the refund waits under its payment's ID. */
 async function findRefundedOrder({ ctx, trx, store }: Receiver, order: RefundedOrder): Promise<string> {
   if ('orderId' in order) return storedOrderId(store.source, order.orderId)
   for (const paymentId of order.payments) {

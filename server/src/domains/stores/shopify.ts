@@ -24,7 +24,7 @@ type ShopifyEvent =
 /** An HMAC-SHA256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
 
-/** Orders, cancellations and refunds in Shopify's format. */
+/** Orders, cancellations, and refunds in Shopify's format. */
 export const shopify: StoreModule<ShopifyEvent> = {
   source: 'shopify',
   signature: {
@@ -67,12 +67,12 @@ export const shopify: StoreModule<ShopifyEvent> = {
 
 const MAX_QUANTITY = 1_000_000
 const MAX_TEXT = 255
-/** Parsing a query string is slower than linear: two million characters take 13 seconds. */
+/** Parsing a query string takes more than linear time: 13 seconds for two million characters. */
 const MAX_LANDING_SITE = 8192
 const MAX_INSTANT = 64
 const MAX_CENTS = 1_000_000_000_000
 
-/** The id of an order or refund in a notification, as text. @throws ApiError 400 `invalid_body` when it is blank. */
+/** An order's or refund's ID in a notification, as text. @throws ApiError 400 `invalid_body` when it is blank. */
 function requireId(name: string, id: string | number): string {
   const text = String(id).trim()
   if (!orderKey(text))
@@ -87,7 +87,7 @@ function requireId(name: string, id: string | number): string {
  */
 function toStoreOrder(ctx: NotifiedShop, body: StoreOrder): IncomingOrder {
   const currency = body.currency || ctx.shop.currency
-  if (!isCurrency(currency)) throw invalidField('invalid_body', 'currency', 'must be a currency of ISO 4217, like USD.')
+  if (!isCurrency(currency)) throw invalidField('invalid_body', 'currency', 'must be an ISO 4217 currency, like USD.')
   const lines = (body.line_items ?? [])
     .filter(({ quantity }) => quantity !== 0)
     .map((line) => toLine(line, currency, body.taxes_included === true))
@@ -114,7 +114,7 @@ function toStoreOrder(ctx: NotifiedShop, body: StoreOrder): IncomingOrder {
       sessionId: null,
       customerId: matchableText(body.customer?.id),
       customerEmail,
-      // A buyer may use different addresses at the checkout and in the account.
+      // A buyer may use different addresses at checkout and in the account.
       ...(otherEmails.length > 0 && { otherEmails }),
       lines,
       shipping: toShippingAddress(body.shipping_address),
@@ -140,8 +140,8 @@ function toLine(line: Schemas['StoreLine'], currency: string, isTaxIncluded: boo
 }
 
 /**
- * Goods before discount, and the discount on them. The discount is the difference to the subtotal, which excludes
- * discounts on shipping. Where prices include tax, the tax is subtracted from the goods.
+ * Goods before discount, and the discount on them. The discount is the difference from the subtotal, which excludes
+ * discounts on shipping. If prices include tax, the tax is subtracted from the goods.
  */
 function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<Order, 'amountCents' | 'discountCents'> {
   const taxes = lines.reduce((sum, { includedTaxCents = 0 }) => sum + includedTaxCents, 0)
@@ -182,15 +182,15 @@ function toShippingAddress(address: StoreOrder['shipping_address']): Order['ship
 }
 
 /**
- * When an order was placed or a refund took place. A missing, invalid or future time becomes the time of receipt; nothing is
- * rejected, so no tolerance is needed.
+ * When an order was placed or a refund took place. A missing, invalid, or future time becomes the time of receipt.
+ * Nothing is rejected, so no tolerance is needed.
  */
 function readTime(ctx: NotifiedShop, text: string | null | undefined): string {
   const at = text && text.length <= MAX_INSTANT ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) || at > ctx.now() || at < 0 ? nowIso(ctx) : new Date(at).toISOString()
 }
 
-/** The `ref` of the visitor's first page: `/hats?ref=nisa-karim`. */
+/** The `ref` on the visitor's first page: `/hats?ref=nisa-karim`. */
 function refOfLandingSite(site: string | null | undefined): string | null {
   const base = 'https://store.invalid'
   if (!site || site.length > MAX_LANDING_SITE || !URL.canParse(site, base)) return null
@@ -201,8 +201,9 @@ function refOfLandingSite(site: string | null | undefined): string | null {
 const MAX_REASON = 1000
 
 /**
- * Converts a refund in Shopify's format to the engine's refund. Returned items count at their subtotal, which contains the tax
- * where prices do. Other refunded goods count at their amount, which stores write as a negative discrepancy. Shipping does not count.
+ * Converts a refund in Shopify's format to the engine's refund. Returned items count at their subtotal, which includes
+ * tax if prices do. Other refunded goods count at their amount, which stores write as a negative discrepancy. Shipping
+ * does not count.
  */
 function toStoreRefund(
   body: StoreRefund,
@@ -236,7 +237,7 @@ function clampToSafeInteger(cents: bigint): number {
   return toSafeNumber(cents) ?? Number.MAX_SAFE_INTEGER
 }
 
-/** The fields of a refund that are needed to read it again, without personal data, and with a valid time. */
+/** The refund fields needed to read it again, without personal data and with a valid time. */
 const minimalRefund = (
   ctx: NotifiedShop,
   {
@@ -279,7 +280,7 @@ const toRefundLine = (
   amountCents: value === null ? null : clampToSafeInteger(value),
 })
 
-/** Items without any id count by amount only. */
+/** Items without any ID count by amount only. */
 const hasId = ({ id, variantId, productId }: RefundLine) => Boolean(id || variantId || productId)
 
 /**

@@ -6,18 +6,18 @@ import type { OrderSource } from '../../engine/normalize.ts'
 import type { SecretColumn } from '../accounts/store-connection.ts'
 import type { ParseRefund } from '../orders/notices.ts'
 
-/** A store: how it signs its notifications, and what they ask of the engine. Pure: the receiver reads and writes. */
+/** A store: how it signs notifications, and which calls they become. Pure; the receiver reads and writes. */
 export interface StoreModule<Event> {
-  /** The prefix of stored order ids. */
+  /** The prefix for stored order IDs. */
   source: OrderSource
   signature: StoreSignature
   /**
-   * Converts an event to calls of the engine; none for an event that means nothing for commissions.
+   * Converts an event to calls. Events that do not affect commissions give none.
    *
    * @throws ApiError 400 `invalid_body`.
    */
   toCalls: (ctx: NotifiedShop, event: Event) => StoreCall[]
-  /** Reads the body of a refund call, which may have waited for its order. */
+  /** Reads a refund call's body, which may have waited for its order. */
   parseRefund: ParseRefund
 }
 
@@ -29,16 +29,16 @@ type Header = (name: string) => string | undefined
 /** A signature is an HMAC-SHA256 of a prefix and the raw body. */
 export interface StoreSignature {
   column: SecretColumn
-  /** The secrets in the column; a notification is signed with any of them. */
+  /** The secrets in the column. A notification can be signed with any of them. */
   secretsOf: (stored: string) => string[]
-  /** What the headers contain; undefined when it is malformed or too old. */
+  /** The signature in the headers. Undefined if it is malformed or too old. */
   read: (header: Header, now: number) => { prefix: string; signatures: Buffer[] } | undefined
   invalid: () => ApiError
-  /** Rejects a notification of another store. */
+  /** Rejects another store's notification. */
   requireSource?: (shop: ShopRow, header: Header) => void
 }
 
-/** What an event asks of the engine. Ids of orders are those of the store, without the prefix of the source. */
+/** A call that an event becomes. Order IDs are the store's, without the source's prefix. */
 export type StoreCall =
   | ({ call: 'order'; sourceUrl?: string | null; isCanceled?: boolean; payments?: string[] } & StoreOrder)
   | { call: 'cancel'; orderId: string; sourceUrl?: string | null }
@@ -48,25 +48,25 @@ export type StoreCall =
   | { call: 'refund'; order: RefundedOrder; refundId: string; body: object }
   | { call: 'cancelRefund'; order: RefundedOrder; refundId: string }
 
-/** An order of a store. The first of its codes that belongs to an affiliate is evidence. */
+/** A store's order. The first of its codes that belongs to an affiliate is evidence. */
 export interface StoreOrder {
   order: Order
   orderName: string | null
   codes: string[]
 }
 
-/** What a checkout knows of the affiliate of an order that another event reports. */
+/** A checkout's evidence for an order that another event reports. */
 export type Evidence = Pick<Order, 'clickId' | 'ref'> & { codes: string[] }
 
 export const hasEvidence = ({ clickId, ref, codes }: Evidence): boolean =>
   clickId !== null || ref !== null || codes.length > 0
 
-/** The order that a refund belongs to, or the payments that its order will be known by. */
+/** The order that a refund belongs to, or the payments that will identify it. */
 export type RefundedOrder = { orderId: string } | { payments: string[] }
 
 const MAX_TEXT = 255
 
-/** Text that can match a stored value; null when blank or longer than any. */
+/** Text that can match a stored value. Null if it is blank or too long. */
 export function matchableText(value: string | number | null | undefined): string | null {
   const text = String(value ?? '').trim()
   return text && text.length <= MAX_TEXT ? text : null

@@ -25,7 +25,7 @@ const TOLERANCE_MS = 300_000
 const MAX_SIGNATURES = 5
 
 /**
- * Stripe's events, in either shape of invoices and payments: before and since March 2025. Types that mean nothing for
+ * Stripe's events, with invoices and payments in their shape before or since March 2025. Types that do not affect
  * commissions, and amounts of 0, give no calls.
  */
 export const stripe: StoreModule<StripeEvent> = {
@@ -127,8 +127,8 @@ function toInvoiceCalls(invoice: StripeObject, orderAt: string): StoreCall[] {
 }
 
 /**
- * A checkout is an order of its own, unless it has an invoice, which then reports the order. That of a subscription is also
- * the sign-up of its customer, whose later invoices need no evidence.
+ * A checkout is an order, unless it has an invoice, which then reports the order. A subscription's checkout is also its
+ * customer's sign-up, so that later invoices need no evidence.
  */
 function toCheckoutCalls(session: StripeObject, orderAt: string): StoreCall[] {
   const evidence = evidenceOf(session, [session.metadata])
@@ -172,7 +172,7 @@ type OrderAmounts = Pick<
 function toOrderCalls(source: StripeObject, evidence: Evidence, { orderName, payments, ...amounts }: OrderAmounts) {
   const currency = currencyOf(source.currency)
   if (amounts.amountCents - amounts.discountCents <= 0) return []
-  // Stripe shows the event as failed.
+  // Makes Stripe show the event as failed.
   if (!isCurrency(currency)) throw invalidField('invalid_body', 'data.object.currency', 'must be one of ISO 4217.')
   const { codes, ...links } = evidence
   const order: Order = {
@@ -189,7 +189,7 @@ function toOrderCalls(source: StripeObject, evidence: Evidence, { orderName, pay
   return [{ call: 'order' as const, order, orderName: orderKey(orderName ?? '') || null, codes, payments }]
 }
 
-/** A pending refund counts; one that failed or was canceled does not. */
+/** A pending refund counts. A failed or canceled one does not. */
 function toRefundCalls(
   refund: Pick<StripeObject, 'id' | 'amount' | 'reason' | 'status'>,
   payment: Pick<StripeObject, 'payment_intent' | 'charge' | 'currency'>,
@@ -201,14 +201,14 @@ function toRefundCalls(
   return toRefundCall({ order, refundId, occurredAt, reason: refund.reason }, payment.currency, refund.amount)
 }
 
-/** Counts only what no refund of the note counts. */
+/** Counts only the part of a note that no refund covers. */
 function toCreditNoteCalls(note: StripeObject, isVoided: boolean, occurredAt: string): StoreCall[] {
   const invoiceId = idOf(note.invoice)
   if (invoiceId === null) return []
   const [order, refundId] = [{ orderId: invoiceId }, `credit_note:${note.id}`]
   if (isVoided) return [{ call: 'cancelRefund', order, refundId }]
   const listed = Array.isArray(note.refunds) ? note.refunds : undefined
-  // Before March 2025, a note has the id of one refund, which is all that was not paid elsewhere.
+  // Before March 2025, a note has one refund's ID, which covers everything that was not paid elsewhere.
   const single = idOf(note.refund) === null ? 0 : (note.total ?? 0) - (note.out_of_band_amount ?? 0)
   const refunded = listed ? listed.reduce((sum, { amount_refunded: cents }) => sum + (cents ?? 0), 0) : single
   return toRefundCall({ order, refundId, occurredAt, reason: note.reason }, note.currency, (note.total ?? 0) - refunded)
@@ -276,10 +276,10 @@ const netOf = ({ amount, discount_amounts: discounts, tax_amounts: oldTaxes, tax
 const sumOf = (amounts: { amount?: number | null }[]): number =>
   amounts.reduce((sum, { amount }) => sum + (amount ?? 0), 0)
 
-/** More pieces are metered units, which no rate counts. */
+/** Larger quantities are metered units, which no rate counts. */
 const MAX_QUANTITY = 10_000
 
-/** The line before its discount, with a price per piece where it divides. */
+/** The line before its discount, with a price per piece if it divides evenly. */
 function toLine(line: StripeLine, toCents: (amount: number) => number): OrderLine {
   const discountCents = toCents(sumOf(line.discount_amounts ?? []))
   const cents = toCents(netOf(line)) + discountCents
@@ -295,7 +295,7 @@ function toLine(line: StripeLine, toCents: (amount: number) => number): OrderLin
   }
 }
 
-/** The first text of each key counts; the codes are tried in turn. */
+/** Each key's first text counts. The codes are tried in turn. */
 function evidenceOf(source: StripeObject, metadata: (Schemas['StripeMetadata'] | undefined)[]): Evidence {
   const first = (name: 'referral_click_id' | 'referral_ref' | 'referral_code') =>
     metadata.map((source) => matchableText(source?.[name])).find((text) => text !== null) ?? null
@@ -332,7 +332,7 @@ const toPlace = (address: Schemas['StripeAddress'] | undefined): Order['shipping
 
 const currencyOf = (text: string | null | undefined): string => (text ?? '').toUpperCase()
 
-/** Currencies whose amounts Stripe sends without decimals; three have three, all others two. */
+/** Currencies whose amounts Stripe sends without decimals. Three have three decimals, all others two. */
 const WITHOUT_DECIMALS = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '))
 const WITH_THREE_DECIMALS = new Set('BHD JOD KWD OMR TND'.split(' '))
 

@@ -1,9 +1,9 @@
 /**
- * The script of a shop's pages. A visit is a session of the tab, so a reload is none. Without a cookie the click's ID is kept
- * at once, because the visitor may leave before the response; a cookie that is there stays until the server knows the
- * affiliate, so that an unknown `ref` takes nothing away. A click that could not be sent is sent by the next page. The ID of a
- * link leaves the address bar: visitors of an address that was copied from it are visitors of their own. Without storage in
- * the browser, the script does nothing.
+ * The script for a shop's pages. A visit is a tab's session, so a reload is not a new visit. Without a cookie, the
+ * click's ID is stored immediately, because the visitor may leave before the response. An existing cookie stays until
+ * the server knows the affiliate, so that an unknown `ref` takes nothing away. If a click could not be sent, the next
+ * page sends it. A link's ID is removed from the address bar, so that visitors who follow a copied address count as
+ * their own visitors. Without browser storage, the script does nothing.
  */
 export const trackingScript = (days: number): string => `(() => {
 const { src, dataset } = document.currentScript

@@ -9,15 +9,15 @@ import { trackingScript } from './script.ts'
 
 type Schemas = components['schemas']
 
-/** The script of the shop's pages, and its tag. */
+/** The script for the shop's pages, and its tag. */
 export async function readScript(ctx: SiteContext): Promise<{ script: string; tag: string }> {
   const script = trackingScript(await longestClickWindow(ctx.db.read, ctx.shop.id))
   return { script, tag: `"${createHash('sha256').update(script).digest('hex').slice(0, 16)}"` }
 }
 
 /**
- * Records a click that a page reports, unless it names no affiliate. A click ID that is reported again keeps its time: its
- * window is not the visitor's to extend.
+ * Records a click that a page reports, unless it names no affiliate. A click ID that is reported again keeps its time,
+ * so that visitors cannot extend its window.
  */
 export async function recordClick(ctx: SiteContext, body: Schemas['SiteClick']): Promise<Schemas['SiteReply']> {
   const { affiliate, owner, sentId } = await findReferences(ctx.db.read, ctx.shop.id, body)
@@ -41,7 +41,7 @@ async function record(
 }
 
 /**
- * Records the click of an affiliate link, unless nobody has this `ref`. Returns the page to redirect to.
+ * Records a click on an affiliate link, unless no affiliate has this `ref`. Returns the page to redirect to.
  *
  * @throws ApiError 400 `invalid_parameter` for a page of another host.
  */

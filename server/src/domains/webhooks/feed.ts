@@ -11,7 +11,7 @@ type EventName = (typeof EXTENDED_NAMES)[number]
 type ResourceOf<Name> = Name extends `${infer Prefix}.${string}` ? Prefix : never
 type Resource = ResourceOf<EventName>
 
-/** The scope that the events of a resource require in addition to `webhooks:read`; none for `test`. */
+/** The scope that a resource's events require in addition to `webhooks:read`. None for `test`. */
 const SCOPES: Record<Resource, string> = {
   affiliate: 'affiliates:read',
   commission: 'commissions:read',
@@ -19,7 +19,7 @@ const SCOPES: Record<Resource, string> = {
   payout: 'payouts:read',
 }
 
-/** Lists the events after a position, oldest first, that the key may read. There are none after `latest`. */
+/** Lists events after a position that the key may read, oldest first. There are none after `latest`. */
 export async function list(
   ctx: KeyContext,
   query: Query<'listWebhookEvents'>,

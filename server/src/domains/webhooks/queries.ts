@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { SubscriptionRow } from '../../database/tables.ts'
 
-/** The state of a new subscription without retries and extended events. */
+/** A new subscription's state, without retries or extended events. */
 export const PLAIN_SUBSCRIPTION = {
   maxInFlight: 2,
   retryPolicy: 'none',
@@ -21,7 +21,7 @@ export const listSubscriptions = (db: Reader, shopId: string): Promise<Subscript
     .orderBy('id', 'desc')
     .execute()
 
-/** How many subscriptions a shop has, and the length of their event names, except those of one subscription. */
+/** How many subscriptions a shop has, and the total length of their event names, excluding one subscription. */
 export async function measureSubscriptions(
   db: Reader,
   shopId: string,
@@ -42,7 +42,7 @@ export const findSubscription = (db: Reader, shopId: string, id: string): Promis
   db.selectFrom('subscriptions').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
 /**
- * Increments the version of the shop's subscriptions unless another request changed them since `version` was read.
+ * Increments the version of the shop's subscriptions, unless another request changed them since `version` was read.
  * Returns whether it did.
  */
 export async function incrementVersionIfUnchanged(trx: Transaction, shopId: string, version: number): Promise<boolean> {
@@ -72,7 +72,7 @@ export async function disableEnabled(
     .where('id', '=', id)
     .where('disabledAt', 'is', null)
     .where('retryPolicy', '=', 'standard')
-    // An owner who has just enabled it has reset this.
+    // Reset if an owner has just enabled it.
     .$if(reason === 'failing', (update) => update.where('failingSince', 'is not', null))
     .executeTakeFirst()
   return numUpdatedRows === 1n

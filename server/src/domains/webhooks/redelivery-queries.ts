@@ -16,8 +16,8 @@ interface RedeliverableFilter {
 }
 
 /**
- * Only the latest delivery of an event to a subscription, so that none is queued twice. An event that a person was erased
- * from can no longer be sent as it was.
+ * Only an event's latest delivery to a subscription, so that none is queued twice. An event from which a person was
+ * erased can no longer be sent unchanged.
  */
 const latest = (db: Reader, shopId: string) =>
   db
@@ -41,13 +41,13 @@ const latest = (db: Reader, shopId: string) =>
             .whereRef('later.shopId', '=', 'd.shopId')
             .whereRef('later.eventId', '=', 'd.eventId')
             .whereRef('later.subscriptionId', '=', 'd.subscriptionId')
-            // An expression, because SQLite would read all later deliveries of the shop by their ids.
+            // An expression. Otherwise, SQLite would read all of the shop's later deliveries by ID.
             .where(sql<string>`later.id || ''`, '>', (eb) => eb.ref('d.id')),
         ),
       ),
     )
 
-/** The first deliveries of a period to queue again, and how many there are. Reads every delivery of the shop. */
+/** A period's first deliveries to queue again, and their total number. Reads all of the shop's deliveries. */
 export const redeliverableReport = defineReport(
   import.meta.url,
   'redeliverableReport',
@@ -80,7 +80,7 @@ export const redeliverableReport = defineReport(
   },
 )
 
-/** Those that no other request has queued again or that were deleted since. */
+/** Excludes deliveries that another request queued again or that were deleted meanwhile. */
 export async function listStillRedeliverable(
   trx: Transaction,
   shopId: string,

@@ -17,7 +17,7 @@ type Subscription = components['schemas']['WebhookSubscription']
 /** Tests replace DNS. */
 type WebhookContext = Context & { resolve?: Resolve }
 
-/** Every change in a shop reads all its subscriptions, so their number and their text are bounded. */
+/** Every change in a shop reads all its subscriptions, so their number and text length are limited. */
 export const MAX_SUBSCRIPTIONS = 100
 const MAX_EVENTS_LENGTH = 1024 * 1024
 
@@ -130,7 +130,7 @@ async function checkUrl(ctx: WebhookContext, text: string | null | undefined): P
 }
 
 /**
- * Counts the shop's subscriptions, after checking that these event names fit for the one with this id, or for a new one.
+ * Counts the shop's subscriptions, after checking that these event names fit for this subscription or a new one.
  *
  * @throws ApiError 409 `webhook_limit_reached` when the event names of all subscriptions together are too long.
  */
@@ -253,13 +253,13 @@ export async function update(
   })
 }
 
-/** The changed fields as callers name them. */
+/** The changed fields, named as in the API. */
 const changedFields = (changes: SubscriptionChanges): string[] => {
   const { previousSecret, previousSecretUntil, failingSince, disabledAt, disabledReason, ...named } = changes
   return [...Object.keys(named), ...(disabledAt === null ? ['status'] : [])]
 }
 
-/** Sending the current secret changes nothing. A new secret keeps the current one as the previous one. */
+/** Sending the current secret changes nothing. Otherwise, the current secret becomes the previous one. */
 function secretChange(ctx: Context, before: SubscriptionRow, secret: string | null | undefined): SubscriptionChanges {
   if (secret === undefined) return {}
   if (secret === null) return { secret: null, previousSecret: null, previousSecretUntil: null }
@@ -271,7 +271,7 @@ function secretChange(ctx: Context, before: SubscriptionRow, secret: string | nu
   }
 }
 
-/** Until when deliveries are also signed with the previous secret; null when they are not. */
+/** Until when deliveries are also signed with the previous secret, or null. */
 export async function findPreviousSecretEnd(ctx: Context, id: string): Promise<string | null> {
   const until = (await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id))?.previousSecretUntil ?? null
   return until !== null && until > nowIso(systemClock(ctx)) ? until : null
@@ -283,8 +283,8 @@ const changedOnly = (before: SubscriptionRow, changes: SubscriptionChanges): Sub
   )
 
 /**
- * Disables a subscription whose receiver is gone or has failed for too long, and records why. Does nothing if the subscription
- * was changed since the failure.
+ * Disables a subscription whose receiver is gone or has been failing for too long, and records why. Does nothing if the
+ * subscription was changed since the failure.
  */
 export async function disable(deps: Deps, { shopId, id, reason }: Unreachable): Promise<void> {
   const shop = await findShop(deps.db.read, shopId)

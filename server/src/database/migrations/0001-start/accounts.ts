@@ -56,7 +56,7 @@ async function shops({ db, text }: Schema) {
     .execute()
 }
 
-/** Credentials are found by the hash of a secret, before the shop is known. */
+/** Credentials are looked up by a secret's hash before the shop is known. */
 async function credentials({ db, text }: Schema) {
   await db.schema
     .createTable('users')

@@ -51,7 +51,7 @@ async function commissions({ db, text }: Schema) {
     .on('commissions')
     .columns(['shopId', 'orderId'])
     .execute()
-  // Merchants look for an order by the name it has in their store.
+  // Merchants look for an order by its name in their store.
   await db.schema
     .createIndex('commissions_shopId_orderName')
     .on('commissions')
@@ -78,7 +78,7 @@ async function commissions({ db, text }: Schema) {
     .on('commissions')
     .columns(['shopId', 'programId', 'happenedAt desc', 'id desc'])
     .execute()
-  // The commissions of one affiliate in a batch, and the lowest of them. Whole batches are read by the next index.
+  // One affiliate's commissions in a batch, and the lowest of them. The next index reads whole batches.
   await db.schema
     .createIndex('commissions_shopId_affiliateId_payoutBatchId')
     .on('commissions')
@@ -120,7 +120,7 @@ async function orders({ db, text }: Schema) {
     .on('orders')
     .columns(['shopId', 'orderAt desc', 'orderId desc'])
     .execute()
-  // Orders without a commission, as a list and by name. The others are found by their commission.
+  // Orders without a commission, as a list and by name. The others are found through their commission.
   await db.schema
     .createIndex('orders_uncredited_orderAt')
     .on('orders')
@@ -238,7 +238,7 @@ async function journey({ db, text }: Schema) {
     .execute()
   await db.schema.createIndex('journey_occurredAt').on('journey').columns(['occurredAt']).execute()
 
-  // Every order looks up clicks by click id and by session. These partial covering indexes contain clicks only, in the order
+  // Every order looks up clicks by click ID and by session. These partial covering indexes contain clicks only, in the order
   // in which they are read. No other index may have the same time expression: PostgreSQL would scan the clicks of all shops
   // by time, expecting to find one of a long session soon.
   const time = sql`("occurredAt" || '')`
@@ -277,7 +277,7 @@ async function journey({ db, text }: Schema) {
     .where(sql.ref('sessionId'), 'is not', null)
     .where(sql.ref('affiliateId'), 'is not', null)
     .execute()
-  // The orders of a customer.
+  // A customer's orders.
   await db.schema
     .createIndex('journey_orders_customerId')
     .on('journey')

@@ -1,21 +1,21 @@
 import { sql } from 'kysely'
 import { required, type Schema } from './schema.ts'
 
-/** A table whose rows are counted by scope, program, status and currencies. `$` is replaced by the row. */
+/** A table whose rows are counted by scope, program, status, and currencies. `$` is replaced with the row. */
 interface Counted {
   list: string
   table: string
-  /** Expressions of the scopes that a row counts in; empty text for all rows. */
+  /** Expressions for the scopes that a row counts in. Empty text stands for all rows. */
   scopes: string[]
   program: string
   status: string
-  /** The currencies of a commission and of its order; empty text for other rows. */
+  /** The currencies of a commission and its order. Empty text for other rows. */
   currency: string
   orderCurrency: string
   /** Values to add up in addition to the number of rows, by column. */
   sums: Record<string, string>
   where: string
-  /** The columns whose updates change a count; none if they are never updated. */
+  /** Columns whose updates change a count. None if they are never updated. */
   columns: string[]
 }
 
@@ -26,7 +26,7 @@ const COUNTED: Counted[] = [
   {
     list: 'commissions',
     table: 'commissions',
-    // Per affiliate, and per day for totals of periods and for the position of deep pages.
+    // Per affiliate, and per day for period totals and deep pages.
     scopes: [`''`, '$."affiliateId"', `'day:' || substr($."happenedAt", 1, 10)`],
     program: `coalesce($."programId", '')`,
     status: '$."orderStatus"',
@@ -35,10 +35,10 @@ const COUNTED: Counted[] = [
     sums: {
       orders: `case when $."trackingMethod" = 'ADJUSTMENT' then 0 else 1 end`,
       goodsCents: `case when $."trackingMethod" = 'ADJUSTMENT' then 0 else $."orderSubtotalCents" end`,
-      // A returned payment is payable again, but was earned once. Only what was paid counts after a reversal.
+      // A returned payment is payable again but was earned only once. After a reversal, only what was paid counts.
       commissionCents: `case when substr($."orderId", 1, 8) = 'adj:pln_' then 0
         when $."orderStatus" = 'REVERSED' and $."payoutBatchId" is null then 0 else $."commissionAmountCents" end`,
-      // A returned payment was not paid, unless it was paid again.
+      // A returned payment does not count as paid unless it was paid again.
       paidCents: `case when substr($."orderId", 1, 8) = 'adj:pln_' then
           case when $."orderStatus" = 'PAID' or $."paidAt" is not null then 0 else $."taxWithheldCents" - $."commissionAmountCents" end
         when $."orderStatus" = 'PAID' or ($."orderStatus" = 'REVERSED' and $."paidAt" is not null)
@@ -114,7 +114,7 @@ const createTable = ({ db, isPostgres, text }: Schema): Promise<void> =>
     .addPrimaryKeyConstraint('rowCounts_pk', [
       ...(['shopId', 'list', 'scope', 'programId', 'status', 'currency', 'orderCurrency'] as const),
     ])
-    // Half of each page is free, so that an update of a hot row stays in its page.
+    // Half of each page stays free, so that a hot row's update stays in its page.
     .modifyEnd(isPostgres ? sql`with (fillfactor = 50)` : sql`without rowid`)
     .execute()
 
@@ -158,7 +158,7 @@ function onSqlite({ list, table, scopes, program, status, currency, orderCurrenc
   ]
 }
 
-/** Statement-level triggers: updating a count once per row of a statement with 100,000 rows would take minutes. */
+/** Statement-level triggers. With 100,000 rows in a statement, one update per row would take minutes. */
 function onPostgres({ list, table, scopes, program, status, currency, orderCurrency, sums, where, columns }: Counted) {
   const [added, removed] = [
     `select *, 1 as n from added $ where ${where}`,

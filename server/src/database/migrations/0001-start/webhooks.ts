@@ -85,7 +85,7 @@ async function outbox({ db, text }: Schema) {
     .columns(['nextAttemptAt'])
     .where(sql.ref('status'), '=', 'RETRYING')
     .execute()
-  // In a test shop, retries are due by its own clock.
+  // A test shop's retries are due by its own clock.
   await db.schema
     .createIndex('deliveries_shopId_nextAttemptAt')
     .on('deliveries')

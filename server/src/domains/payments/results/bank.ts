@@ -10,7 +10,7 @@ import {
 } from './result.ts'
 import { childrenOf, elementAt, readXml, textAt, type XmlElement } from './xml.ts'
 
-/** The elements that are read here, by the names of ISO 20022. Elements that are not listed are skipped. */
+/** The elements to read, by their ISO 20022 names. Others are skipped. */
 const READ_ELEMENTS = new Set(
   `Document CstmrPmtStsRpt GrpHdr CreDtTm OrgnlGrpInfAndSts OrgnlMsgId GrpSts OrgnlPmtInfAndSts PmtInfSts TxInfAndSts
   OrgnlEndToEndId TxSts StsRsnInf Rsn Cd Prtry AddtlInf OrgnlTxRef Amt InstdAmt AcctSvcrRef
@@ -56,7 +56,10 @@ function reasonOf(element: XmlElement | undefined): string | undefined {
   return codeIn(information) ?? textAt(information, 'AddtlInf')
 }
 
-/** Without transactions, the status of the group, or the one that all of its parts share, is that of each payment. */
+/**
+ * If no transactions are listed, the status of the group, or the one that all of its parts share, applies to each
+ * payment.
+ */
 function readWhole(results: ReportedResults, report: XmlElement, date: string | null): void {
   const group = elementAt(report, 'OrgnlGrpInfAndSts')
   const parts = childrenOf(report, 'OrgnlPmtInfAndSts')
@@ -69,7 +72,7 @@ function readWhole(results: ReportedResults, report: XmlElement, date: string | 
     results.problems.push(`${id} has parts with different statuses and names no payment. Nothing was changed.`)
 }
 
-/** The status of a payment. The date is that of the report. */
+/** A payment's status, with the report's date. */
 function readStatus(results: ReportedResults, xmlElement: XmlElement): void {
   const paymentReference = textAt(xmlElement, 'OrgnlEndToEndId')
   if (!isPaymentReference(paymentReference)) {

@@ -3,21 +3,21 @@ import { minorUnitDigits } from '../../../core/currencies.ts'
 import { UnreadableFileError } from '../../../core/unreadable-file.ts'
 import { lineIdOf } from '../../../engine/payment-line.ts'
 
-/** A result as the service accepts it. */
+/** A result in the API's format. */
 export type PaymentResult = components['schemas']['PaymentResult']
 
-/** The results in a file of a bank or payment service. */
+/** The results in a bank's or payment service's file. */
 export interface ReportedResults {
-  /** The kind of file, for people. */
+  /** The kind of file, for display. */
   kind: string
   results: PaymentResult[]
   /** Files that were accepted or rejected as a whole. */
   files: { id: string; outcome: PaymentResult['outcome']; reason: string | null; date: string | null }[]
   /** Payments that are not final, by reference. */
   pending: { paymentReference: string; status: string }[]
-  /** Rows of payments that cannot be read, and mistyped references. */
+  /** Unreadable rows and mistyped references. */
   problems: string[]
-  /** How many rows are of other payments. */
+  /** How many rows are about other payments. */
   others: number
 }
 
@@ -30,20 +30,20 @@ export const emptyResults = (kind: string): ReportedResults => ({
   others: 0,
 })
 
-/** Whether a reference is one that the service writes into payment files. */
+/** Whether a reference is one that the server writes into payment files. */
 export const isPaymentReference = (text: string | undefined): text is string =>
   text !== undefined && /^\s*PLN[_-]?[0-9A-HJKMNP-TV-Z]{26}\s*$/i.test(text)
 
-/** A reference with a missing, added or wrong character. */
+/** Matches a reference with a missing, additional, or wrong character. */
 const RESEMBLES = /^\s*PLN[_-]?[0-9A-Z]{20,32}\s*$/i
 
-/** Counts the row of another payment. A reference that seems to be mistyped is a problem. */
+/** Counts a row about another payment. A reference that looks mistyped is reported as a problem. */
 export function addOther(results: ReportedResults, reference: string | undefined): void {
   if (reference !== undefined && RESEMBLES.test(reference)) results.problems.push(unknownReference(reference))
   else results.others++
 }
 
-/** Longer texts are not references; a whole file can be one. */
+/** Longer texts are not references. A whole file can be one text. */
 const MAX_SHOWN = 60
 
 export function unknownReference(reference: string): string {
@@ -53,8 +53,8 @@ export function unknownReference(reference: string): string {
 }
 
 /**
- * Parses an amount, whose sign is of no interest here: a debit is negative in some reports. A comma separates decimals only
- * where it cannot separate thousands.
+ * Parses an amount and ignores its sign, because a debit is negative in some reports. A comma separates decimals only
+ * if it cannot separate thousands.
  *
  * @returns minor units, or undefined when it is not an exact amount of the currency.
  */
@@ -72,7 +72,7 @@ export function parseAmount(text: string, currency: string): number | undefined 
 export const dateOf = (text: string | undefined): string | null =>
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\d)/.exec(text?.trim() ?? '')?.[0] ?? null
 
-/** Text as the service accepts it, or null. */
+/** Text in the API's format, or null. */
 export const textOf = (text: string | undefined): string | null => text?.trim().slice(0, 140) || null
 
 interface Row {
@@ -105,12 +105,14 @@ export function addResult(results: ReportedResults, row: Row): void {
   })
 }
 
-/** The entries of an account, of which a payment can have two: its debit, and its return. Other kinds report states. */
+/**
+ * An account's entries, of which a payment can have two: its debit and its return. Other kinds of files report states.
+ */
 const OF_ACCOUNTS = ['camt.053', 'camt.054']
 
 /**
- * @throws UnreadableFileError when a payment is settled and returned, unless it was returned on a later day. Which of them is
- * true is for people to decide.
+ * @throws UnreadableFileError when a payment is settled and returned, unless it was returned on a later day. A person
+ * has to decide which one is right.
  */
 export function rejectContradictions({ kind, results }: ReportedResults, file: string): void {
   if (OF_ACCOUNTS.includes(kind)) return

@@ -10,7 +10,7 @@ import {
   unknownReference,
 } from './result.ts'
 
-/** The columns of a report, in lower case; the first that the file has is used. */
+/** A report's columns in lower case. The first one that the file has is used. */
 interface ReportFormat {
   kind: string
   paymentReference: string[]
@@ -22,9 +22,9 @@ interface ReportFormat {
   reference: string[]
   settled: string[]
   returned: string[]
-  /** The statuses that are not final. Any other is an error. */
+  /** Statuses that are not final. Any other unknown status is an error. */
   pending?: string[]
-  /** Rows with another value in a column are other transfers. */
+  /** Rows with another value in this column are other transfers. */
   only?: [column: string, value: string]
 }
 
@@ -74,7 +74,7 @@ const FORMATS: ReportFormat[] = [
   },
 ]
 
-/** Reads a table of results: the transfers of Wise, the payouts of PayPal, or columns named as in the API. */
+/** Reads a table of results: Wise transfers, PayPal payouts, or columns named as in the API. */
 export function readTable(text: string, file: string): ReportedResults {
   const { header, rows } = parseCsvTable(text, file)
   const names = header.map((name) => name.toLowerCase())
@@ -89,7 +89,7 @@ export function readTable(text: string, file: string): ReportedResults {
       'Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
     )
   const results = emptyResults(format.kind)
-  // Values in the wrong columns would be read as another amount, or as none.
+  // Values in the wrong columns would be read as another amount or as none.
   const shifted = rows.find(({ problem }) => problem)
   if (shifted)
     throw new UnreadableFileError(
@@ -109,7 +109,7 @@ export function readTable(text: string, file: string): ReportedResults {
       continue
     }
     if (!isPaymentReference(paymentReference)) {
-      // In our own CSV format, every row must name a payment.
+      // In the API's own CSV format, every row must name a payment.
       if (format.pending && paymentReference !== undefined) results.problems.push(unknownReference(paymentReference))
       else addOther(results, paymentReference)
       continue
@@ -145,7 +145,7 @@ function outcomeOf(
   return returned.includes(status) ? 'RETURNED' : undefined
 }
 
-/** Reads the details of a payout batch, as the PayPal API returns them. */
+/** Reads a payout batch's details as the PayPal API returns them. */
 export function readPaypalDetails(text: string, file: string): ReportedResults {
   const items = parseJson(text, file)
   if (!Array.isArray(items)) throw new UnreadableFileError(`${file} has no items of a PayPal payout batch.`)
@@ -178,7 +178,7 @@ export function readPaypalDetails(text: string, file: string): ReportedResults {
   return results
 }
 
-/** The string or number at a path of properties, as a string. */
+/** The string or number at a property path, as a string. */
 function stringAt(item: unknown, ...path: string[]): string | undefined {
   const value = path.reduce<unknown>(
     (parent, name) =>
@@ -190,7 +190,7 @@ function stringAt(item: unknown, ...path: string[]): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
-/** The items of a payout batch. */
+/** A payout batch's items. */
 function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text).items

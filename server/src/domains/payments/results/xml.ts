@@ -1,7 +1,7 @@
 import sax from 'sax'
 import { UnreadableFileError } from '../../../core/unreadable-file.ts'
 
-/** An element, without the prefixes of namespaces. */
+/** An element, without namespace prefixes. */
 export interface XmlElement {
   attributes: Record<string, string>
   /** Without leading and trailing whitespace. */
@@ -10,17 +10,17 @@ export interface XmlElement {
 }
 
 interface XmlOptions {
-  /** The elements that are kept. Others are skipped with their content. */
+  /** The elements to keep. Others are skipped with their content. */
   keep: ReadonlySet<string>
-  /** Handlers called when an element ends, by name. The element is not kept. */
+  /** Handlers for elements, called when the element ends, by name. These elements are not kept. */
   onEnd: Record<string, (element: XmlElement) => void>
 }
 
-/** Keeps the memory of the parser small. */
+/** Keeps the parser's memory small. */
 const CHUNK_LENGTH = 64 * 1024
 const MAX_DEPTH = 100
 const MAX_TEXT_LENGTH = 10_000
-/** Of the elements that are kept at a time. */
+/** The maximum number of elements kept at a time. */
 const MAX_ELEMENTS = 1_000_000
 
 /**
@@ -37,7 +37,7 @@ export function readXml(text: string, file: string, { keep, onEnd }: XmlOptions)
   let keptBytes = 0
   const reader = sax.parser(true)
   const addText = (more: string) => {
-    // Whitespace between the elements of a long list would add up.
+    // Whitespace between a long list's elements would add up.
     if (skipped > 0 || more.trim() === '') return
     const { element } = open.at(-1)!
     element.text += more
@@ -47,7 +47,7 @@ export function readXml(text: string, file: string, { keep, onEnd }: XmlOptions)
       )
   }
   reader.onerror = ({ message }) => {
-    // The message continues with the position, as lines.
+    // The message continues with the position, on further lines.
     throw new UnreadableFileError(`${file} is not well-formed XML: line ${reader.line + 1}: ${message.split('\n')[0]}.`)
   }
   reader.ondoctype = () => {
@@ -96,10 +96,10 @@ const newElement = (attributes: Record<string, string>): XmlElement => ({ attrib
 export const childrenOf = (element: XmlElement | undefined, name: string): XmlElement[] =>
   element?.children.get(name) ?? []
 
-/** The first element at a path of names. */
+/** The first element at a path. */
 export const elementAt = (element: XmlElement | undefined, ...path: string[]): XmlElement | undefined =>
   path.reduce((parent, name) => childrenOf(parent, name)[0], element)
 
-/** The text of the first element at a path of names, or undefined when it is missing or empty. */
+/** The first element's text at a path, or undefined if it is missing or empty. */
 export const textAt = (element: XmlElement | undefined, ...path: string[]): string | undefined =>
   elementAt(element, ...path)?.text || undefined

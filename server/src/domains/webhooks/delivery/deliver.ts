@@ -14,12 +14,12 @@ export interface Dependencies {
   now: () => number
 }
 
-/** A delivery, and where to send it as of its claim. */
+/** A delivery, and its destination at the time of the claim. */
 export interface Addressed extends ClaimedDelivery {
   destination: Destination
 }
 
-/** Sends a delivery once. Resolves to undefined when it was aborted. */
+/** Sends a delivery once. Resolves to undefined if it was aborted. */
 export type Deliver = (delivery: Addressed) => Promise<Outcome | undefined>
 
 const MAX_OPENED = 1000

@@ -15,68 +15,74 @@ export interface DispatcherOptions
   extends Pick<Deps, 'db' | 'vault' | 'log' | 'now'>,
     Pick<Dependencies, 'config'>,
     Partial<TransportOptions> {
-  /** Sends instead of the network. */
+  /** Replaces the network. */
   transport?: Transport
   /** How often the outbox is polled, in milliseconds. */
   pollMs?: number
-  /** Called with the code of each finished delivery, and its subscription. */
+  /** Called with each finished delivery's code and subscription. */
   onEnd?: (code: string, subscriptionId: string) => void
-  /** Disables a subscription whose receiver is gone or has failed for too long. */
+  /** Disables a subscription whose receiver is gone or has been failing for too long. */
   disable?: (subscription: Unreachable) => Promise<void>
 }
 
-/** Sends the deliveries of the outbox. */
+/** Sends the outbox's deliveries. */
 export interface Dispatcher {
   /** Syncs with the outbox soon. Returns immediately. */
   wake: () => void
-  /** Takes over the deliveries of processes of this machine that ended, and begins to send. */
+  /** Takes over deliveries from this machine's ended processes, and starts sending. */
   start: () => Promise<void>
   /** Sends pending deliveries for at most `ms` milliseconds, then stops. */
   drain: (ms: number) => Promise<void>
-  /** Aborts deliveries in flight; another process repeats them, or this one at its next start. */
+  /** Aborts deliveries in flight. Another process repeats them, or this one after a restart. */
   stop: () => Promise<void>
 }
 
 const POLL_MS = 5000
-/** How long a claim lasts: longer than an attempt, its pause, and the recording of its result. */
+/** How long a claim lasts: longer than an attempt, its pause, and recording its result. */
 const CLAIM_MS = 15_000
 /** How many shops are visited in one transaction. */
 const SHOPS_PAGE = 32
-/** Results are written when there are this many, or after this interval: three quarters of what one shop has in flight. */
+/**
+ * Results are written when there are this many, three quarters of what one shop can have in flight, or after this
+ * interval.
+ */
 const BATCH_SIZE = 96
 const FLUSH_INTERVAL_MS = 25
-/** How long a delivery without a complete response stays in flight, so that a receiver that restarts does not miss all others. */
+/**
+ * How long a delivery without a complete response stays in flight, so that a restarting receiver does not miss all
+ * others.
+ */
 const PAUSE_MS = 500
-/** How long events do not cause another claim after one that found only deliveries that cannot be sent yet. */
+/** How long new events do not trigger a claim after a claim that found only deliveries that cannot be sent yet. */
 const BLOCKED_PAUSE_MS = 50
 
 /** How many test shops with an advanced clock are visited in one transaction. */
 const MAX_ADVANCED = 20
 
-/** The outcome of a sync with a page of shops. */
+/** The result of syncing a page of shops. */
 interface SyncedPage {
   /** The last shop, if there are others. */
   nextShop?: string
-  /** Nothing was recorded, and nothing of what is pending could be claimed. */
+  /** Whether nothing was recorded and no pending delivery could be claimed. */
   isBlocked: boolean
 }
 
-/** Each process has one dispatcher; several can share an outbox. */
+/** Each process has one dispatcher. Several can share an outbox. */
 export const createDispatcher = (options: DispatcherOptions): Dispatcher => new OutboxDispatcher(options)
 
-/** Claims deliveries, sends all that it has claimed, and records the results with its next claim. */
+/** Claims deliveries, sends them, and records the results with the next claim. */
 class OutboxDispatcher implements Dispatcher {
   readonly #options: DispatcherOptions & { transport: Transport }
   readonly #deliver: Deliver
   readonly #holder = registerLeaseHolder()
   #state: 'new' | 'running' | 'stopped' = 'new'
-  /** The claimed deliveries whose attempt has not ended, by id. */
+  /** Claimed deliveries whose attempt has not ended, by ID. */
   readonly #inFlight = new Map<string, Addressed>()
   /** Results to record. */
   #ended: EndedAttempt[] = []
   #needsSync = false
   #syncing: Promise<void> | undefined
-  /** The last shop that was visited while there was room; the next sync begins after it. */
+  /** The last shop visited while there was room. The next sync starts after it. */
   #afterShop = ''
 
   constructor(options: DispatcherOptions) {
@@ -139,7 +145,7 @@ class OutboxDispatcher implements Dispatcher {
     this.#syncing = undefined
   }
 
-  /** Records results, and claims and sends deliveries of a page of shops. */
+  /** Records results, then claims and sends deliveries for a page of shops. */
   async #sync(afterShop: string): Promise<SyncedPage> {
     const ended = this.#ended.splice(0)
     const result = await this.#transact('outbox_sync_failed', async (trx) => {
@@ -154,7 +160,7 @@ class OutboxDispatcher implements Dispatcher {
     for (const subscription of result.unreachable) void this.#disable(subscription)
     const unrecorded = new Set(this.#ended.map(({ id }) => id))
     for (const delivery of result.claimed) {
-      // Its claim has expired, because the clock was set forward.
+      // Its claim has expired because the clock was set forward.
       if (this.#inFlight.has(delivery.id) || unrecorded.has(delivery.id)) continue
       this.#inFlight.set(delivery.id, delivery)
       if (this.#state === 'running') void this.#send(delivery)
@@ -188,7 +194,7 @@ class OutboxDispatcher implements Dispatcher {
     if (counts.includes(DUE_BATCH_SIZE)) this.#needsSync = true
   }
 
-  /** Not awaited, because it waits for the shop's lock. When it fails, the next failed attempt repeats it. */
+  /** Not awaited, because it waits for the shop's lock. If it fails, the next failed attempt repeats it. */
   async #disable(subscription: Unreachable): Promise<void> {
     try {
       await this.#options.disable?.(subscription)

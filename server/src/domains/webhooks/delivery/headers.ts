@@ -10,10 +10,10 @@ interface SentEvent {
 }
 
 /**
- * The request headers of a delivery, with its id and signatures.
+ * The request headers of a delivery, with its ID and signatures.
  *
- * @param secret undefined for a subscription without one; if there are several, the first signs both headers and the others sign
- *   the Standard Webhooks header too.
+ * @param secret undefined for a subscription without one. If there are several, the first signs both headers, and the
+ * others also sign the Standard Webhooks header.
  */
 export function deliveryHeaders(
   secret: string | string[] | undefined,
@@ -29,7 +29,7 @@ export function deliveryHeaders(
 }
 
 /**
- * The signature headers: `X-Service-Signature` over the body, and `webhook-signature` of Standard Webhooks over id, time and
+ * The signature headers: `X-Service-Signature` over the body, and `webhook-signature` of Standard Webhooks over ID, time and
  * body. Without a secret the first is empty and the second is omitted.
  */
 export function signatureHeaders(

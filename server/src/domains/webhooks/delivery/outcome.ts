@@ -1,4 +1,4 @@
-/** All that is stored and logged about the outcome of a delivery: no URL, secret, payload or raw network error. */
+/** Everything that is stored and logged about a delivery's outcome: no URL, secret, payload, or raw network error. */
 export type DeliveryCode =
   /** A 2xx response. */
   | 'ok'
@@ -10,9 +10,9 @@ export type DeliveryCode =
   | 'tls'
   /** The host name has no address. */
   | 'dns'
-  /** No connection, or one that was lost before the response was complete. */
+  /** No connection, or a connection lost before the response was complete. */
   | 'connect'
-  /** The URL or an address of its host is not public, or the response was a redirect, which is never followed. */
+  /** The URL or one of its host's addresses is not public, or the response was a redirect, which is never followed. */
   | 'refused_url'
   /** No encryption key decrypts the subscription's secret. */
   | 'secret_unreadable'
@@ -22,7 +22,7 @@ export type DeliveryCode =
 export interface Outcome {
   code: DeliveryCode
   httpStatus: number | null
-  /** The response was read to its end. Otherwise the receiver counts as unresponsive. */
+  /** Whether the response was read to its end. Otherwise, the receiver counts as unresponsive. */
   isComplete: boolean
   /** How long the receiver asks to wait in `Retry-After`. */
   retryAfterMs?: number
@@ -38,7 +38,7 @@ export class DeliveryError extends Error {
   }
 }
 
-/** The code of an HTTP status: 2xx is success; 3xx is a redirect, which is not followed. */
+/** The code for an HTTP status: 2xx is success, and 3xx is a redirect, which is not followed. */
 export function codeOfStatus(status: number): DeliveryCode {
   if (status >= 500) return 'http_5xx'
   if (status >= 400) return 'http_4xx'

@@ -1,26 +1,27 @@
 import type { Destination } from '../claim-queries.ts'
 
-/** How many deliveries of a subscription may be in flight after a complete response, and after any other outcome. */
+/** How many of a subscription's deliveries may be in flight after a complete response, and after any other outcome. */
 export const RESPONSIVE = 16
 export const UNRESPONSIVE = 1
 
 /**
- * How many deliveries of a process may be in flight: `max` in all and `perShop` of each shop. The last `reserved` are for shops
- * that have none. Unresponsive subscriptions have limits of their own, because their deliveries are likely to time out.
+ * How many of a process's deliveries may be in flight: `max` in total and `perShop` for each shop. The last `reserved`
+ * are for shops that have none. Unresponsive subscriptions have their own limits, because their deliveries are likely
+ * to time out.
  */
 const LIMITS = {
   responsive: { max: 256, perShop: 128, reserved: 64 },
   unresponsive: { max: 64, perShop: 8, reserved: 16 },
 }
 
-/** From here on, not every shop may have had its turn. */
+/** From here on, some shops may not have had their turn. */
 export const MANY_IN_FLIGHT = LIMITS.responsive.max - LIMITS.responsive.reserved
 
 /**
- * How many deliveries to claim of each subscription: shops take turns, and so do the subscriptions of each, until no more may
- * be in flight.
+ * How many deliveries to claim from each subscription. Shops take turns, and so do each shop's subscriptions, until no
+ * more may be in flight.
  *
- * @param inFlight the destination of each delivery in flight
+ * @param inFlight each delivery's destination in flight
  */
 export function planClaims(destinations: Destination[], inFlight: Iterable<Destination>): Map<Destination, number> {
   const counts = new Map<string, number>()
@@ -61,7 +62,7 @@ export function planClaims(destinations: Destination[], inFlight: Iterable<Desti
   return plan
 }
 
-/** The deliveries of a disabled subscription end without being sent. */
+/** A disabled subscription's deliveries end without being sent. */
 export const maxInFlightOf = ({ disabledAt, maxInFlight }: Pick<Destination, 'disabledAt' | 'maxInFlight'>): number =>
   disabledAt === null ? maxInFlight : RESPONSIVE
 

@@ -24,7 +24,7 @@ const PROVIDER_INTERNAL = [ipaddr.IPv4.parseCIDR('168.63.129.16/32')]
  * IPv6 addresses that embed an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) never do.
  */
 export function isPublicAddress(text: string): boolean {
-  // The library accepts more spellings than a resolver returns; only canonical ones are accepted here.
+  // The library accepts more spellings than a resolver returns. Only canonical ones are accepted here.
   if (isIP(text) === 0 || text.includes('%')) return false
   const address = ipaddr.parse(text)
   if (address.range() !== 'unicast') return false
@@ -32,12 +32,12 @@ export function isPublicAddress(text: string): boolean {
   return !PROVIDER_INTERNAL.some((range) => address.match(range))
 }
 
-/** Every address of a host name, IPv4 and IPv6. Rejects when there is none. */
+/** All of a host name's addresses, IPv4 and IPv6. Rejects if there are none. */
 export type Resolve = (host: string) => Promise<string[]>
 
 /**
- * Queries the system's DNS servers, or those given as `address:port`. The hosts file and search domains are ignored. No
- * thread of the pool is used, so a slow DNS server delays nothing else.
+ * Queries the system's DNS servers, or those given as `address:port`. The hosts file and search domains are ignored. It
+ * uses no pool thread, so a slow DNS server delays nothing else.
  */
 export function createResolve(servers?: string[]): Resolve {
   const resolver = new Resolver({ timeout: 1500, tries: 2 })
@@ -58,7 +58,7 @@ export interface Target {
   host: string
   /** Path and query. */
   path: string
-  /** The installation allows this host and port by name, although it may not be public. */
+  /** Whether the installation allows this host and port by name, although it may not be public. */
   isAllowed: boolean
 }
 
@@ -105,8 +105,8 @@ export function isPublicHost(host: string): boolean {
 }
 
 /**
- * Whether every address of the target's name is public now. A name that does not resolve within 2 s passes, since each
- * delivery resolves and checks it again.
+ * Whether all addresses of the target's name are public now. A name that does not resolve within 2 s passes, because
+ * each delivery resolves and checks it again.
  */
 export async function hasPublicAddresses({ host, isAllowed }: Target, resolve: Resolve): Promise<boolean> {
   if (isAllowed || isIP(host)) return true
