@@ -180,8 +180,8 @@ test('tests of behavior access the database only through test/support', () => {
 test('pages escape all output', () => {
   const pages = globSync('dashboard/**/*.ts', { cwd: root })
   expect(pages.length).toBeGreaterThan(10)
-  expect(pages.filter((file) => read(file).includes(`from 'hono/html'`))).toEqual(['dashboard/html.ts'])
-  expect(read('dashboard/html.ts')).not.toMatch(/\braw\b/)
+  expect(pages.filter((file) => read(file).includes(`from 'hono/html'`))).toEqual(['dashboard/kit/html.ts'])
+  expect(read('dashboard/kit/html.ts')).not.toMatch(/\braw\b/)
 })
 
 test('pages access rows through use cases', () => {

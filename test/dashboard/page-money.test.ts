@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { typedAmount, typedCents } from '../../server/src/dashboard/amount-input.ts'
-import { change, chart } from '../../server/src/dashboard/chart.ts'
-import { money } from '../../server/src/dashboard/format.ts'
-import { typedRate } from '../../server/src/dashboard/program-form.ts'
+import { typedAmount, typedCents } from '../../server/src/dashboard/kit/amount-input.ts'
+import { change, chart } from '../../server/src/dashboard/kit/chart.ts'
+import { money } from '../../server/src/dashboard/kit/format.ts'
+import { typedRate } from '../../server/src/dashboard/programs/program-form.ts'
 
 test.each([
   [144_000, 'USD', '1,440.00 USD'],

@@ -1,5 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import { addAffiliate, commissionRow } from '../payouts/rows.ts'
 import { insertRows } from '../support/inspect.ts'
@@ -103,12 +104,11 @@ test('404 for API paths with a trailing slash', async () => {
   for (const path of ['/admin/v1/', '/admin/v1/keys/']) expect((await owner.open(path)).status).toBe(404)
 })
 
-const PAGES = new URL('../../server/src/dashboard/', import.meta.url)
+const PAGES = join(import.meta.dirname, '../../server/src/dashboard')
 /** The fields of all forms. */
 const names = new Set(
-  readdirSync(PAGES)
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => readFileSync(new URL(file, PAGES), 'utf8'))
+  globSync('**/*.ts', { cwd: PAGES })
+    .map((file) => readFileSync(join(PAGES, file), 'utf8'))
     .flatMap((text) => [...text.matchAll(/\b(?:name: '|name="|(?:select|checkbox|checkboxes)\(\s*')(\w+)['"]/g)])
     .map(([, name = '']) => name),
 )

@@ -1,14 +1,14 @@
 import type { Context, OwnerContext } from '../core/context.ts'
 import type { Vault } from '../core/vault.ts'
 import { ICON, SCRIPT, STYLE, TEXT_FONT } from './assets.ts'
-import { copyable } from './components.ts'
-import { form } from './form.ts'
-import { time } from './format.ts'
-import { type Html, html, isolated } from './html.ts'
-import { icon } from './icon.ts'
+import { copyable } from './kit/components.ts'
+import { form } from './kit/form.ts'
+import { time } from './kit/format.ts'
+import { type Html, html, isolated } from './kit/html.ts'
+import { icon } from './kit/icon.ts'
 import { type MENU, menuFor } from './menu.ts'
-import type { Flash, PageRequest, View } from './route.ts'
-import { searchDialog, searchField, searchLink } from './search-field.ts'
+import type { Flash, PageRequest, View } from './kit/route.ts'
+import { searchDialog, searchField, searchLink } from './search/search-field.ts'
 
 interface PageState {
   /** The route's path, to mark the current menu item. */

@@ -1,4 +1,4 @@
-import type { IconName } from './icon.ts'
+import type { IconName } from './kit/icon.ts'
 
 interface MenuItem {
   /** Relative to `/admin`. */

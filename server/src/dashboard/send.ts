@@ -2,11 +2,11 @@ import type { Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ApiError } from '../contract/errors.ts'
 import { PAGE_HEADERS } from './assets.ts'
-import { empty } from './components.ts'
-import { type Html, html } from './html.ts'
-import type { IconName } from './icon.ts'
+import { empty } from './kit/components.ts'
+import { type Html, html } from './kit/html.ts'
+import type { IconName } from './kit/icon.ts'
 import { signedOutLayout } from './layout.ts'
-import type { FileDownload, View } from './route.ts'
+import type { FileDownload, View } from './kit/route.ts'
 
 interface PageResponse {
   status: number
