@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Reader, Transaction } from '../../server/src/database/database.ts'
+import { insertRow } from '../../server/src/database/rows.ts'
 import type { ShopRow } from '../../server/src/database/tables.ts'
-import { insertShop } from '../../server/src/domains/accounts/queries.ts'
 
 // Each of these is checked by the compiler: an error that is expected and does not happen fails the type check.
 test('a write through a reader does not compile', () => {
@@ -15,9 +15,9 @@ test('a write through a reader does not compile', () => {
     // @ts-expect-error A common table expression could write.
     reader.with('deleted', (db) => db.deleteFrom('shops'))
     // @ts-expect-error A query that writes takes a transaction.
-    insertShop(reader, row)
+    insertRow(reader, 'shops', row)
     reader.selectFrom('shops')
-    return insertShop(transaction, row)
+    return insertRow(transaction, 'shops', row)
   }
   expect(attempts).toBeTypeOf('function')
 })

@@ -1,7 +1,7 @@
 import { type Context, nowIso } from '../../server/src/core/context.ts'
 import { createSecret, hashSecret, secretPrefix } from '../../server/src/core/secret.ts'
+import { insertRow } from '../../server/src/database/rows.ts'
 import { SCOPES } from '../../server/src/domains/accounts/keys.ts'
-import { insertApiKey } from '../../server/src/domains/accounts/queries.ts'
 
 /**
  * Creates this many keys with every scope, each with its own rate-limit window, and returns their secrets. Written to the table directly: load on
@@ -12,6 +12,7 @@ export async function insertKeys(ctx: Context, count: number): Promise<string[]>
   for (const secret of secrets) {
     const row = {
       id: ctx.newId('key'),
+      shopId: ctx.shop.id,
       label: 'Load',
       prefix: secretPrefix(secret),
       secretHash: hashSecret(secret),
@@ -24,7 +25,7 @@ export async function insertKeys(ctx: Context, count: number): Promise<string[]>
       previousSecretHash: null,
       previousSecretUntil: null,
     }
-    await ctx.db.transact((trx) => insertApiKey(trx, ctx.shop.id, row), ctx.shop.id)
+    await ctx.db.transact((trx) => insertRow(trx, 'apiKeys', row), ctx.shop.id)
   }
   return secrets
 }

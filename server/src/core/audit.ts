@@ -75,18 +75,6 @@ export interface AuditFilter extends PageQuery {
 
 const audits = (db: Reader, shopId: string) => db.selectFrom('audits').selectAll().where('shopId', '=', shopId)
 
-const insertOne = preparedWrite<AuditRow>()((trx, row) => {
-  const { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash, salt, digest } =
-    row
-  const about = { actor, action, subjectId, data, requestId, createdAt }
-  const values = { id, shopId, seq, ...about, previousHash, hash, salt, digest }
-  return trx.insertInto('audits').values(values).compile()
-})
-
-export async function insertAudit(trx: Transaction, shopId: string, row: Omit<AuditRow, 'shopId'>): Promise<void> {
-  await insertOne(trx, { ...row, shopId })
-}
-
 /** Whether the list is filtered, so that its rows must be counted one by one. */
 const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 

@@ -1,7 +1,7 @@
+import { insertRow } from '../database/rows.ts'
 import { conflict } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
-import type { IdempotencyKeyRow } from '../database/tables.ts'
+import { prepared } from '../database/prepared.ts'
 import { type Context, type MutationContext, nowIso } from './context.ts'
 
 /** How long a stored response is kept, unless it is kept forever. `operator/retention.ts` deletes expired ones. */
@@ -51,7 +51,8 @@ export async function storeResponse(
   if (!ctx.idempotency) return
   const createdAt = nowIso(ctx)
   if (ctx.idempotency.hasExpired) await deleteExpiredResponse(trx, ctx.shop.id, ctx.idempotency.key, createdAt)
-  await insertResponse(trx, ctx.shop.id, {
+  await insertRow(trx, 'idempotencyKeys', {
+    shopId: ctx.shop.id,
     key: ctx.idempotency.key,
     fingerprint: ctx.idempotency.fingerprints[0],
     result: JSON.stringify(result),
@@ -69,26 +70,10 @@ const findByKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key
     .compile(),
 )
 
-const insertOne = preparedInsert('idempotencyKeys')
-
-export const insertResponse = (
-  trx: Transaction,
-  shopId: string,
-  row: Omit<IdempotencyKeyRow, 'shopId'>,
-): Promise<void> => insertOne(trx, { shopId, ...row })
-
-const deleteExpired = preparedWrite<{ shopId: string; key: string; now: string }>()((trx, { shopId, key, now }) =>
-  trx
-    .deleteFrom('idempotencyKeys')
-    .where('shopId', '=', shopId)
-    .where('key', '=', key)
-    .where('expiresAt', '<=', now)
-    .compile(),
-)
-
-/** Deletes an expired stored response; its key may be used again. */
-export async function deleteExpiredResponse(trx: Transaction, shopId: string, key: string, now: string): Promise<void> {
-  await deleteExpired(trx, { shopId, key, now })
+/** Deletes an expired stored response. Its key can be used again. */
+async function deleteExpiredResponse(trx: Transaction, shopId: string, key: string, now: string): Promise<void> {
+  const response = trx.deleteFrom('idempotencyKeys').where('shopId', '=', shopId).where('key', '=', key)
+  await response.where('expiresAt', '<=', now).execute()
 }
 
 const MAX_DELETED = 500

@@ -1,9 +1,10 @@
+import { insertRow } from '../database/rows.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
 import { type AuditChain, type AuditHead, NEW_HEAD, type Transaction } from '../database/database.ts'
 import { forEachInSlices } from '../database/event-loop.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
-import { hashAudit, insertAudit } from './audit.ts'
+import { hashAudit } from './audit.ts'
 import { type Context, type MutationContext, nowIso, type ShopId } from './context.ts'
 import { findStoredResponse, storeResponse } from './idempotency.ts'
 import { enqueue, listSubscriptionFilters, type WebhookEvent, type WebhookEvents } from './outbox.ts'
@@ -135,7 +136,7 @@ async function insertLinked(trx: Transaction, row: ReturnType<typeof newAudit>, 
   const linked = { ...row, seq: last.seq + 1, previousHash: last.hash }
   const hash = hashAudit(linked)
   try {
-    await insertAudit(trx, row.shopId, { ...linked, hash })
+    await insertRow(trx, 'audits', { ...linked, hash })
   } catch (error) {
     throw isStorageError(error) ? auditUnavailable(error) : error
   }
@@ -145,10 +146,7 @@ async function insertLinked(trx: Transaction, row: ReturnType<typeof newAudit>, 
 /** Starts the audit log of a shop created in another shop's transaction. No other transaction sees it yet. */
 export async function beginAudit(ctx: MutationContext, trx: Transaction, entry: AuditEntry): Promise<void> {
   const head = await insertLinked(trx, newAudit(ctx, entry), NEW_HEAD)
-  await trx
-    .insertInto('auditHeads')
-    .values({ shopId: ctx.shop.id, ...head })
-    .execute()
+  await insertRow(trx, 'auditHeads', { shopId: ctx.shop.id, ...head })
 }
 
 /**

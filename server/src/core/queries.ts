@@ -30,27 +30,6 @@ export const jsonRows = (db: Reader, rows: Expression<unknown>, columns: readonl
       )})) from ${rows})`
     : sql<string>`(select coalesce(json_agg(listed), '[]')::text from ${rows} as listed)`
 
-/** Tables with a `version` column. */
-type VersionedTable = 'affiliates' | 'programs' | 'commissions' | 'payoutBatches'
-
-/** Updates a row unless its version changed since it was read. Returns whether it was updated. */
-export async function updateIfUnchanged<Row extends { id: string; version: number }>(
-  trx: Transaction,
-  shopId: string,
-  table: VersionedTable,
-  { row, changes }: { row: Row; changes: Partial<Row> },
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    // The statement is the same for every table; the callers' types check the columns.
-    .updateTable(table as 'programs')
-    .set({ ...changes, version: row.version + 1 })
-    .where('shopId', '=', shopId)
-    .where('id', '=', row.id)
-    .where('version', '=', row.version)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
-
 /** Splits an amount into two parts of at most 27 bits, whose sums are exact for 67 million rows. */
 const SUM_PART_BASE = 2 ** 26
 

@@ -1,6 +1,5 @@
 import { type CompiledQuery, type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import type { Reader, Transaction } from './database.ts'
-import type { Tables } from './tables.ts'
 
 /** A parameter whose value is set when the query runs. */
 class Placeholder {
@@ -45,6 +44,12 @@ export const preparedByShape =
   <Row>(build: Build<Reader, Values, Row>): Run<Reader, Values, Row> =>
     runnerByShape(build)
 
+/** {@link preparedByShape} for a statement that writes. */
+export const preparedWriteByShape =
+  <Values extends object>() =>
+  <Row>(build: Build<Transaction, Values, Row>): Run<Transaction, Values, Row> =>
+    runnerByShape(build)
+
 function runnerByShape<Db extends Reader, Values extends object, Row>(
   build: Build<Db, Values, Row>,
 ): Run<Db, Values, Row> {
@@ -80,21 +85,6 @@ function runner<Db extends Reader, Values extends object, Row>(
     )
     const { rows } = await executor.executeQuery<Row>({ ...query, parameters })
     return rows
-  }
-}
-
-/** Inserts a row into a table; undefined columns are omitted. */
-export function preparedInsert<Name extends keyof Tables>(
-  table: Name,
-): (trx: Transaction, row: Tables[Name]) => Promise<void> {
-  const insert = runnerByShape<Transaction, Tables[Name], unknown>((trx, row) =>
-    trx
-      .insertInto(table as keyof Tables)
-      .values(row as never)
-      .compile(),
-  )
-  return async (trx, row) => {
-    await insert(trx, row)
   }
 }
 

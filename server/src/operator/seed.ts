@@ -5,7 +5,8 @@ import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import { operatorContext } from '../domains/accounts/shops.ts'
 import { newAffiliate } from '../domains/affiliates/affiliates.ts'
-import { findAffiliateByEmail, insertAffiliate } from '../domains/affiliates/queries.ts'
+import { insertRow } from '../database/rows.ts'
+import { findAffiliateByEmail } from '../domains/affiliates/queries.ts'
 import { findClickOwner } from '../domains/journey/queries.ts'
 import { storeTouch } from '../domains/orders/clicks.ts'
 import { type Conversion, toIncomingOrder } from '../domains/orders/conversions.ts'
@@ -123,7 +124,7 @@ async function addAffiliates(ctx: Context, trx: Transaction, { from, to }: Range
 
   async function addAffiliate(person: ReturnType<typeof seedPerson>): Promise<SeedAffiliate> {
     const row = await newAffiliate(ctx, trx, { ...person, campaignId, status: 'APPROVED' })
-    await insertAffiliate(trx, ctx.shop.id, row)
+    await insertRow(trx, 'affiliates', row)
     audit.push({ action: 'affiliate.created', subjectId: row.id, data: { campaignId } })
     return row
   }

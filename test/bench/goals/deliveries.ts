@@ -6,12 +6,8 @@ import { readConfig } from '../../../server/src/config.ts'
 import { createDeps } from '../../../server/src/core/context.ts'
 import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
 import { openDatabase } from '../../../server/src/database/open.ts'
-import {
-  deleteSubscription,
-  insertSubscription,
-  listSubscriptions,
-  PLAIN_SUBSCRIPTION,
-} from '../../../server/src/domains/webhooks/queries.ts'
+import { deleteRows, insertRow } from '../../../server/src/database/rows.ts'
+import { listSubscriptions, PLAIN_SUBSCRIPTION } from '../../../server/src/domains/webhooks/queries.ts'
 import { spreadOf } from '../harness/compare.ts'
 import { CACHE, copyOf, type DataSet } from '../harness/data.ts'
 import type { Options } from '../harness/options.ts'
@@ -98,13 +94,13 @@ async function fillOutbox({ url, shopId }: DataSet, receiver: string, hangs: boo
   const deps = createDeps({ ...config, logLevel: 'silent' }, db)
   const at = new Date().toISOString()
   await db.transact(async (trx) => {
-    for (const { id } of await listSubscriptions(trx, shopId)) await deleteSubscription(trx, shopId, id)
+    for (const { id } of await listSubscriptions(trx, shopId)) await deleteRows(trx, 'subscriptions', { shopId, id })
     const ids = Array.from({ length: SUBSCRIBERS }, () => deps.newId('whs'))
     for (const [n, id] of ids.entries()) {
       const target = hangs && n === 0 ? `${receiver}/hang` : `${receiver}/${n}`
       const secret = deps.vault.seal('whsec', id)
       const row = { id, url: target, events: '[]', source: 'API', secret, createdAt: at, updatedAt: at }
-      await insertSubscription(trx, shopId, { ...PLAIN_SUBSCRIPTION, ...row })
+      await insertRow(trx, 'subscriptions', { shopId, ...PLAIN_SUBSCRIPTION, ...row })
     }
     for (let n = 0; n < DELIVERIES; n++) {
       const [eventId, id] = [deps.newId('evt'), deps.newId('dlv')]

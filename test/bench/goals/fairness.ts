@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
 import type { Database } from '../../../server/src/database/database.ts'
 import { openDatabase } from '../../../server/src/database/open.ts'
-import { insertSubscription, PLAIN_SUBSCRIPTION } from '../../../server/src/domains/webhooks/queries.ts'
+import { insertRow } from '../../../server/src/database/rows.ts'
+import { PLAIN_SUBSCRIPTION } from '../../../server/src/domains/webhooks/queries.ts'
 import { createCluster } from '../../support/postgres-cluster.ts'
 import { spreadOf } from '../harness/compare.ts'
 import { copyOf, type DataSet, fill } from '../harness/data.ts'
@@ -141,7 +142,7 @@ async function subscribe(db: Database, shopId: string, urls: string[]): Promise<
     const ids: string[] = []
     for (const url of urls) {
       const row = { id: id('whs'), url, events: '["test"]', source: 'API', secret: null, createdAt: at, updatedAt: at }
-      await insertSubscription(trx, shopId, { ...PLAIN_SUBSCRIPTION, ...row })
+      await insertRow(trx, 'subscriptions', { shopId, ...PLAIN_SUBSCRIPTION, ...row })
       ids.push(row.id)
     }
     return ids

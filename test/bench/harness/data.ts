@@ -18,7 +18,8 @@ import { createDeps } from '../../../server/src/core/context.ts'
 import { openDatabase } from '../../../server/src/database/open.ts'
 import * as shops from '../../../server/src/domains/accounts/shops.ts'
 import { listAffiliates } from '../../../server/src/domains/affiliates/queries.ts'
-import { insertSubscription, PLAIN_SUBSCRIPTION } from '../../../server/src/domains/webhooks/queries.ts'
+import { insertRow } from '../../../server/src/database/rows.ts'
+import { PLAIN_SUBSCRIPTION } from '../../../server/src/domains/webhooks/queries.ts'
 import { seed } from '../../../server/src/operator/seed.ts'
 import { insertKeys } from '../../support/keys.ts'
 import { createShop } from '../../support/tenants.ts'
@@ -119,5 +120,5 @@ async function subscribe(deps: Deps, shopId: string): Promise<void> {
   const at = new Date(deps.now()).toISOString()
   const row = { id: deps.newId('whs'), url: 'https://example.com/hook', events: '[]', source: 'API', secret: null }
   const values = { ...PLAIN_SUBSCRIPTION, ...row, maxInFlight: 0, createdAt: at, updatedAt: at }
-  await deps.db.transact((trx) => insertSubscription(trx, shopId, values))
+  await deps.db.transact((trx) => insertRow(trx, 'subscriptions', { shopId, ...values }))
 }

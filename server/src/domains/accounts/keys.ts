@@ -1,3 +1,4 @@
+import { findRow, insertRow } from '../../database/rows.ts'
 import { concurrentChange, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso, systemClock } from '../../core/context.ts'
@@ -6,7 +7,7 @@ import { createSecret, hashSecret, secretPrefix } from '../../core/secret.ts'
 import { parseBodyInstant } from '../../core/time.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { ApiKeyRow } from '../../database/tables.ts'
-import { deleteApiKeys, findApiKey, insertApiKey, listApiKeys, updateApiKeyIfUnchanged } from './queries.ts'
+import { deleteApiKeys, listApiKeys, updateApiKeyIfUnchanged } from './queries.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 type Scope = components['schemas']['Scope']
@@ -70,7 +71,7 @@ export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { 
       previousSecretHash: null,
       previousSecretUntil: null,
     }
-    await insertApiKey(trx, ctx.shop.id, row)
+    await insertRow(trx, 'apiKeys', row)
     const audit = { action: 'key.created', subjectId: row.id, data: { label, scopes, expiresAt } }
     return { result: { ...toApiKey(row), secret }, audit }
   })
@@ -100,7 +101,7 @@ export async function rotate(
     const until = overlapSeconds > 0 ? new Date(systemClock(ctx).now() + overlapSeconds * 1000).toISOString() : null
     const previous = { previousSecretHash: until && before.secretHash, previousSecretUntil: until }
     const changes = { ...stored, ...previous, lastUsedAt: null }
-    if (!(await updateApiKeyIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    if (!(await updateApiKeyIfUnchanged(trx, before, changes))) throw concurrentChange()
     const audit = { action: 'key.rotated', subjectId: id, data: { prefix: stored.prefix, previousSecretUntil: until } }
     return { result: { ...toApiKey({ ...before, ...changes }), secret }, audit }
   })
@@ -114,7 +115,7 @@ export async function rotate(
 export async function revoke(ctx: Context, id: string) {
   const before = await findActive(ctx, id)
   return mutate(ctx, async (trx) => {
-    if (!(await updateApiKeyIfUnchanged(trx, ctx.shop.id, before, { revokedAt: systemTime(ctx) })))
+    if (!(await updateApiKeyIfUnchanged(trx, before, { revokedAt: systemTime(ctx) })))
       throw concurrentChange()
     return {
       result: { ok: true as const, message: 'API key revoked.', id },
@@ -142,7 +143,7 @@ function readKeyInput(input: KeyInput): { label: string; scopes: Scope[] } {
 }
 
 async function findActive(ctx: Context, id: string): Promise<ApiKeyRow> {
-  const row = await findApiKey(ctx.db.read, ctx.shop.id, id)
+  const row = await findRow(ctx.db.read, 'apiKeys', { shopId: ctx.shop.id, id })
   if (!row) throw notFound('key_not_found', 'No API key with this id exists in your shop.')
   if (row.revokedAt !== null) throw conflict('key_already_revoked', 'This API key is revoked. Create a new key.')
   return row

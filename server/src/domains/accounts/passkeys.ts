@@ -1,3 +1,4 @@
+import { deleteRows, insertRow, updateRows } from '../../database/rows.ts'
 import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { Config } from '../../config.ts'
@@ -7,14 +8,7 @@ import { mutate } from '../../core/mutate.ts'
 import type { Reader } from '../../database/database.ts'
 import type { PasskeyRow } from '../../database/tables.ts'
 import { createSession, findActiveOwner, type NewSession, type Owner, type SignInDeps } from './sessions.ts'
-import {
-  deletePasskey,
-  findPasskey,
-  insertPasskey,
-  listPasskeysOf,
-  updatePasskeyIfUnchanged,
-  useChallenge,
-} from './sign-in-queries.ts'
+import { findPasskey, listPasskeysOf, useChallenge } from './sign-in-queries.ts'
 
 /** How long a challenge can be answered. */
 const CHALLENGE_MS = 10 * 60_000
@@ -131,7 +125,8 @@ export async function add(ctx: OwnerContext, { name, response }: { name: string;
     if (!(await useChallenge(trx, shop.id, { userId: user.id, issuedAt: verified.issuedAt })))
       throw invalidBody('This form has already been submitted. Reload the page and try again.')
     const id = ctx.newId('psk')
-    await insertPasskey(trx, shop.id, {
+    await insertRow(trx, 'passkeys', {
+      shopId: shop.id,
       id,
       userId: user.id,
       credentialId,
@@ -149,7 +144,7 @@ export async function add(ctx: OwnerContext, { name, response }: { name: string;
 /** Removes a passkey of the user who calls. One that does not exist changes nothing. */
 export async function remove(ctx: OwnerContext, id: string): Promise<void> {
   await mutate(ctx, async (trx) => {
-    const count = await deletePasskey(trx, ctx.shop.id, { userId: ctx.user.id, id })
+    const count = await deleteRows(trx, 'passkeys', { shopId: ctx.shop.id, userId: ctx.user.id, id })
     return { result: undefined, audit: count ? { action: 'passkey.removed', subjectId: id } : null }
   })
 }
@@ -178,8 +173,10 @@ export async function signIn(deps: SignInDeps, response: string): Promise<NewSes
   return mutate(ctx, async (trx) => {
     const { issuedAt, counter } = verified
     if (!(await useChallenge(trx, shop.id, { userId: user.id, issuedAt }))) throw rejected()
-    const changes = { counter, lastUsedAt: nowIso(deps) }
-    if (!(await updatePasskeyIfUnchanged(trx, shop.id, known.passkey, changes))) throw rejected()
+    const { id, counter: counterBefore } = known.passkey
+    const unchanged = { shopId: shop.id, id, counter: counterBefore }
+    const updated = await updateRows(trx, 'passkeys', unchanged, { counter, lastUsedAt: nowIso(deps) })
+    if (updated === 0) throw rejected()
     return createSession(deps, trx, { user, shop }, 'passkey')
   })
 }

@@ -1,3 +1,4 @@
+import { updateRows } from '../../database/rows.ts'
 import { API_SWITCH } from '../../core/installation.ts'
 import { type Page, type PageQuery, pageOf } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -99,9 +100,6 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
   return { key, shop, isApiOff: row.installationSwitch === 'off' }
 }
 
-export const findApiKey = (db: Reader, shopId: string, id: string): Promise<ApiKeyRow | undefined> =>
-  db.selectFrom('apiKeys').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
-
 /** Newest first. */
 export const listApiKeys = (db: Reader, shopId: string): Promise<ApiKeyRow[]> =>
   db
@@ -112,34 +110,16 @@ export const listApiKeys = (db: Reader, shopId: string): Promise<ApiKeyRow[]> =>
     .orderBy('id', 'desc')
     .execute()
 
-export async function insertApiKey(trx: Transaction, shopId: string, row: Omit<ApiKeyRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('apiKeys')
-    .values({ shopId, ...row })
-    .execute()
-}
-
 export async function deleteApiKeys(trx: Transaction, shopId: string, ids: string[]): Promise<void> {
   await trx.deleteFrom('apiKeys').where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
 
 /** Updates a key unless it was revoked or has another secret since it was read. Returns whether it was updated. */
-export async function updateApiKeyIfUnchanged(
+export const updateApiKeyIfUnchanged = async (
   trx: Transaction,
-  shopId: string,
-  row: ApiKeyRow,
+  { shopId, id, secretHash }: ApiKeyRow,
   changes: Partial<ApiKeyRow>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('apiKeys')
-    .set(changes)
-    .where('shopId', '=', shopId)
-    .where('id', '=', row.id)
-    .where('secretHash', '=', row.secretHash)
-    .where('revokedAt', 'is', null)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
+): Promise<boolean> => (await updateRows(trx, 'apiKeys', { shopId, id, secretHash, revokedAt: null }, changes)) === 1
 
 const setLastUsed = preparedWrite<{ shopId: string; id: string; lastUsedAt: string }>()(
   (trx, { shopId, id, lastUsedAt }) =>
@@ -164,18 +144,7 @@ const shopById = prepared<{ shopId: string }>()((db, { shopId }) =>
 export const findShop = async (db: Reader, shopId: string): Promise<ShopRow | undefined> =>
   (await shopById(db, { shopId }))[0]
 
-/** Suspends a shop and marks it as being deleted. Returns false if it was marked before. */
-export async function markShopAsDeleted(trx: Transaction, shopId: string, at: string): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('shops')
-    .set({ suspendedAt: at, deletionStartedAt: at })
-    .where('id', '=', shopId)
-    .where('deletionStartedAt', 'is', null)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
-
-/** Changes the test shops of a shop with it. */
+/** Applies a shop's changes to its test shops. */
 export async function updateTestShops(trx: Transaction, shopId: string, changes: Partial<ShopRow>): Promise<void> {
   await trx
     .updateTable('shops')
@@ -219,41 +188,12 @@ export function pageOfShops(
 export const findAuditHead = (db: Reader, shopId: string): Promise<Pick<AuditHeadRow, 'seq' | 'hash'> | undefined> =>
   db.selectFrom('auditHeads').select(['seq', 'hash']).where('shopId', '=', shopId).executeTakeFirst()
 
-export async function insertShop(trx: Transaction, row: ShopRow): Promise<void> {
-  await trx.insertInto('shops').values(row).execute()
-}
-
-/** Updates a shop unless it was changed since it was read. Returns whether it was updated. */
-export async function updateShopIfUnchanged(
-  trx: Transaction,
-  row: ShopRow,
-  changes: Partial<ShopRow>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('shops')
-    .set({ ...changes, version: row.version + 1 })
-    .where('id', '=', row.id)
-    .where('version', '=', row.version)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
-
-export async function insertUser(trx: Transaction, shopId: string, row: Omit<UserRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('users')
-    .values({ ...row, shopId })
-    .execute()
-}
-
 /** Oldest first. */
 export const listUsers = (db: Reader, shopId: string): Promise<UserRow[]> =>
   db.selectFrom('users').selectAll().where('shopId', '=', shopId).orderBy('createdAt').orderBy('id').execute()
 
 export const findUserByToken = (db: Reader, tokenHash: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
-
-export const findUser = (db: Reader, shopId: string, id: string): Promise<UserRow | undefined> =>
-  db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
 /** The active users of all shops with an address. Oldest first. */
 export const findUsersOfAllShops = (db: Reader, email: string, limit: number): Promise<UserRow[]> =>
@@ -272,39 +212,4 @@ export async function findUserByEmail(db: Reader, shopId: string, email: string)
   const users = await db.selectFrom('users').selectAll().where('shopId', '=', shopId).orderBy('id').execute()
   const key = emailKey(email)
   return users.find((user) => user.email === email) ?? users.find((user) => emailKey(user.email) === key)
-}
-
-/** Revokes a user unless the user is revoked already. Returns whether this call did it. */
-export async function revokeUserIfActive(
-  trx: Transaction,
-  shopId: string,
-  id: string,
-  revokedAt: string,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('users')
-    .set({ revokedAt })
-    .where('shopId', '=', shopId)
-    .where('id', '=', id)
-    .where('revokedAt', 'is', null)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
-
-/** Replaces a user's token unless the user was revoked or has another token since. Returns whether it was replaced. */
-export async function updateTokenIfUnchanged(
-  trx: Transaction,
-  shopId: string,
-  user: UserRow,
-  tokenHash: string,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('users')
-    .set({ tokenHash })
-    .where('shopId', '=', shopId)
-    .where('id', '=', user.id)
-    .where('tokenHash', '=', user.tokenHash)
-    .where('revokedAt', 'is', null)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
 }

@@ -1,3 +1,4 @@
+import { deleteRows, findRow, insertRow, updateRows } from '../../database/rows.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -14,7 +15,7 @@ import { mutate } from '../../core/mutate.ts'
 import { createSecret, hashSecret, isWellFormed } from '../../core/secret.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { SessionRow, ShopRow, SignInMethod, UserRow } from '../../database/tables.ts'
-import { findShop, findUser, findUserByToken } from './queries.ts'
+import { findShop, findUserByToken } from './queries.ts'
 import * as sessions from './sign-in-queries.ts'
 
 export const SESSION_MS = 12 * 3_600_000
@@ -76,7 +77,7 @@ export async function signIn(deps: SignInDeps, token: string): Promise<NewSessio
   return mutate(ctx, async (trx) => {
     if (!isLink) return createSession(deps, trx, { user, shop }, 'token')
     const link = await sessions.findSignInLink(trx, hashSecret(token))
-    if (!link || !(await sessions.deleteSignInLink(trx, shop.id, link.tokenHash))) throw signInRejected()
+    if (!link || !(await deleteRows(trx, 'signInLinks', { shopId: shop.id, tokenHash: link.tokenHash }))) throw signInRejected()
     return createSession(deps, trx, { user, shop }, 'link', link.createdBy)
   })
 }
@@ -103,8 +104,8 @@ export async function createSession(
     createdAt,
     expiresAt: new Date(now() + SESSION_MS).toISOString(),
   }
-  await sessions.insertSession(trx, shop.id, session)
-  await sessions.updateLastSignIn(trx, shop.id, { id: user.id, at: createdAt })
+  await insertRow(trx, 'sessions', session)
+  await updateRows(trx, 'users', { shopId: shop.id, id: user.id }, { lastSignInAt: createdAt })
   const data = { by: method, ...(linkCreatedBy && { linkCreatedBy }) }
   const audit = { action: 'session.created', subjectId: user.id, data }
   return { result: { user, shop, session, secret }, audit }
@@ -131,7 +132,7 @@ export async function list(ctx: OwnerContext): Promise<ListedSession[]> {
 /** Ends one of the calling user's sessions. Does nothing if it has ended. */
 export async function end(ctx: OwnerContext, id: string): Promise<void> {
   await mutate(ctx, async (trx) => {
-    const count = await sessions.deleteSessionById(trx, ctx.shop.id, { userId: ctx.user.id, id })
+    const count = await deleteRows(trx, 'sessions', { shopId: ctx.shop.id, userId: ctx.user.id, id })
     return { result: undefined, audit: count ? { action: 'session.ended', subjectId: ctx.user.id } : null }
   })
 }
@@ -152,7 +153,7 @@ export async function signOut(ctx: OwnerContext): Promise<components['schemas'][
   const { session } = ctx
   if (!session) return result
   return mutate(ctx, async (trx) => {
-    await sessions.deleteSession(trx, ctx.shop.id, session.tokenHash)
+    await deleteRows(trx, 'sessions', { shopId: ctx.shop.id, tokenHash: session.tokenHash })
     return { result, audit: { action: 'session.ended', subjectId: session.userId } }
   })
 }
@@ -164,7 +165,8 @@ export async function createSignInLink(ctx: Context, userId: string): Promise<st
     const system = systemClock(ctx)
     await sessions.deleteExpired(trx, ctx.shop.id, nowIso(system))
     const expiresAt = new Date(system.now() + LINK_MS).toISOString()
-    await sessions.insertSignInLink(trx, ctx.shop.id, {
+    await insertRow(trx, 'signInLinks', {
+      shopId: ctx.shop.id,
       tokenHash: hashSecret(token),
       userId,
       createdBy: ctx.actor,
@@ -191,7 +193,7 @@ export function toSession(
 
 /** A user and the shop, unless the user is revoked. */
 export const findActiveOwner = async (db: Reader, shopId: string, userId: string): Promise<Owner | undefined> =>
-  withShop(db, await findUser(db, shopId, userId))
+  withShop(db, await findRow(db, 'users', { shopId, id: userId }))
 
 async function withShop(db: Reader, user: UserRow | undefined): Promise<Owner | undefined> {
   if (!user || user.revokedAt !== null) return undefined

@@ -1,3 +1,4 @@
+import { updateIfUnchanged } from '../../database/rows.ts'
 import { concurrentChange, conflictWithRemedy, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
@@ -9,7 +10,6 @@ import type { ShopRow } from '../../database/tables.ts'
 import { PRECEDENCE_PRESETS } from '../../engine/attribution.ts'
 import { scaleExactly } from '../../engine/money.ts'
 import { listProgramsWithAmounts } from '../programs/queries.ts'
-import { updateShopIfUnchanged } from './queries.ts'
 import { toTimeZone } from './shops.ts'
 import { sealStoreSecret, toDomain } from './store-connection.ts'
 
@@ -30,7 +30,7 @@ export async function update(ctx: Context, body: Body<'updateSettings'>): Promis
     if (Object.keys(changes).length === 0) return { result: toSettings(before), audit: null }
     if (changes.currency) await requireNoAmounts(trx, before, body)
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
-    if (!(await updateShopIfUnchanged(trx, before, { ...changes, updatedAt: after.updatedAt })))
+    if (!(await updateIfUnchanged(trx, 'shops', before, { ...changes, updatedAt: after.updatedAt })))
       throw concurrentChange()
     const audit = { action: 'settings.updated', subjectId: before.id, data: settingsDiff(before, after) }
     return { result: toSettings(after), audit }

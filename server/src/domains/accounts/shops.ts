@@ -1,3 +1,4 @@
+import { insertRow, updateIfUnchanged } from '../../database/rows.ts'
 import { concurrentChange, conflict, invalidField, shopNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
@@ -7,15 +8,7 @@ import { mutate } from '../../core/mutate.ts'
 import { mapPage, type Page } from '../../core/pagination.ts'
 import { timeZoneName } from '../../core/time-zone.ts'
 import type { ShopRow } from '../../database/tables.ts'
-import {
-  findShop,
-  insertShop,
-  insertUser,
-  listShops,
-  pageOfShops,
-  updateShopIfUnchanged,
-  updateTestShops,
-} from './queries.ts'
+import { findShop, listShops, pageOfShops, updateTestShops } from './queries.ts'
 import { newUser, toUser } from './users.ts'
 
 export type Plan = ShopRow['plan']
@@ -80,9 +73,9 @@ export async function create(
   const named = { name: checkName(name), plan, currency, isTest: test ? 1 : 0, testOf: null } as const
   const shop = { ...newShop(operator, named), timeZone: toTimeZone(timeZone) }
   return mutate(toShopContext(operator, shop), async (trx) => {
-    await insertShop(trx, shop)
+    await insertRow(trx, 'shops', shop)
     const { row, ownerToken } = newUser(operator, { shopId: shop.id, email: ownerEmail, role: 'OWNER' })
-    await insertUser(trx, shop.id, row)
+    await insertRow(trx, 'users', row)
     return {
       result: { shop: toShop(shop), owner: { ...toUser(row), token: ownerToken } },
       audit: { action: 'shop.created', subjectId: shop.id, data: { plan: shop.plan } },
@@ -162,7 +155,7 @@ async function change(ctx: Context, changes: Partial<ShopRow>, action: string): 
   // The audit log leaves the name out, as it does affiliates' names.
   const { name, ...data } = changes
   return mutate(ctx, async (trx) => {
-    if (!(await updateShopIfUnchanged(trx, ctx.shop, after))) throw concurrentChange()
+    if (!(await updateIfUnchanged(trx, 'shops', ctx.shop, after))) throw concurrentChange()
     const shared = pickShared(changes)
     if (Object.keys(shared).length > 0) await updateTestShops(trx, ctx.shop.id, shared)
     return {

@@ -39,25 +39,6 @@ export async function findSession(
   return session && user && shop && { session, user, shop }
 }
 
-export async function insertSession(trx: Transaction, shopId: string, row: Omit<SessionRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('sessions')
-    .values({ ...row, shopId })
-    .execute()
-}
-
-export async function deleteSession(trx: Transaction, shopId: string, tokenHash: string): Promise<void> {
-  await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('tokenHash', '=', tokenHash).execute()
-}
-
-export async function updateLastSignIn(
-  trx: Transaction,
-  shopId: string,
-  { id, at }: { id: string; at: string },
-): Promise<void> {
-  await trx.updateTable('users').set({ lastSignInAt: at }).where('shopId', '=', shopId).where('id', '=', id).execute()
-}
-
 /** Newest first. */
 export const listSessionsOf = (db: Reader, shopId: string, userId: string): Promise<SessionRow[]> =>
   db
@@ -68,21 +49,6 @@ export const listSessionsOf = (db: Reader, shopId: string, userId: string): Prom
     .orderBy('createdAt', 'desc')
     .orderBy('id', 'desc')
     .execute()
-
-/** Deletes one session of a user. Returns how many there were. */
-export async function deleteSessionById(
-  trx: Transaction,
-  shopId: string,
-  { userId, id }: { userId: string; id: string },
-): Promise<number> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('sessions')
-    .where('shopId', '=', shopId)
-    .where('userId', '=', userId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}
 
 /** Deletes the sessions of a user except one, by its hash. Returns how many there were. */
 export async function deleteOtherSessions(
@@ -99,45 +65,14 @@ export async function deleteOtherSessions(
   return Number(numDeletedRows)
 }
 
-/** Deletes every session of a user. */
-export async function deleteSessionsOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
-  await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('userId', '=', userId).execute()
-}
-
-/** Deletes every sign-in link of a user. */
-export async function deleteSignInLinksOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
-  await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('userId', '=', userId).execute()
-}
-
 /** Deletes the shop's expired sessions and sign-in links. */
 export async function deleteExpired(trx: Transaction, shopId: string, now: string): Promise<void> {
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
   await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
 }
 
-export async function insertSignInLink(
-  trx: Transaction,
-  shopId: string,
-  row: Omit<SignInLinkRow, 'shopId'>,
-): Promise<void> {
-  await trx
-    .insertInto('signInLinks')
-    .values({ ...row, shopId })
-    .execute()
-}
-
 export const findSignInLink = (db: Reader, tokenHash: string): Promise<SignInLinkRow | undefined> =>
   db.selectFrom('signInLinks').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
-
-/** Deletes a link that is used. Returns whether it existed: of concurrent requests, one signs in. */
-export async function deleteSignInLink(trx: Transaction, shopId: string, tokenHash: string): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('signInLinks')
-    .where('shopId', '=', shopId)
-    .where('tokenHash', '=', tokenHash)
-    .executeTakeFirst()
-  return numDeletedRows === 1n
-}
 
 /** Oldest first. */
 export const listPasskeysOf = (db: Reader, shopId: string, userId: string): Promise<PasskeyRow[]> =>
@@ -152,50 +87,6 @@ export const listPasskeysOf = (db: Reader, shopId: string, userId: string): Prom
 
 export const findPasskey = (db: Reader, credentialId: string): Promise<PasskeyRow | undefined> =>
   db.selectFrom('passkeys').selectAll().where('credentialId', '=', credentialId).executeTakeFirst()
-
-export async function insertPasskey(trx: Transaction, shopId: string, row: Omit<PasskeyRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('passkeys')
-    .values({ ...row, shopId })
-    .execute()
-}
-
-/** Records a use of a passkey unless it was used or removed since it was read. Returns whether it was recorded. */
-export async function updatePasskeyIfUnchanged(
-  trx: Transaction,
-  shopId: string,
-  row: PasskeyRow,
-  changes: Pick<PasskeyRow, 'counter' | 'lastUsedAt'>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('passkeys')
-    .set(changes)
-    .where('shopId', '=', shopId)
-    .where('id', '=', row.id)
-    .where('counter', '=', row.counter)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
-
-/** Deletes one passkey of a user. Returns how many there were. */
-export async function deletePasskey(
-  trx: Transaction,
-  shopId: string,
-  { userId, id }: { userId: string; id: string },
-): Promise<number> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('passkeys')
-    .where('shopId', '=', shopId)
-    .where('userId', '=', userId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}
-
-/** Deletes every passkey of a user. */
-export async function deletePasskeysOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
-  await trx.deleteFrom('passkeys').where('shopId', '=', shopId).where('userId', '=', userId).execute()
-}
 
 /** Marks a challenge as answered, unless it or a later one was already. Returns whether this call did it. */
 export async function useChallenge(

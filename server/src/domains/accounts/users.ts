@@ -1,3 +1,4 @@
+import { deleteRows, findRow, insertRow, updateRows } from '../../database/rows.ts'
 import { concurrentChange, conflict, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, clockOf, type Deps, nowIso, systemClock } from '../../core/context.ts'
@@ -5,17 +6,8 @@ import { mutate } from '../../core/mutate.ts'
 import { createSecret, hashSecret } from '../../core/secret.ts'
 import type { UserRow } from '../../database/tables.ts'
 import { emailKey } from '../../engine/normalize.ts'
-import {
-  findUser,
-  findUserByEmail,
-  insertUser,
-  listTestShops,
-  listUsers,
-  revokeUserIfActive,
-  updateTokenIfUnchanged,
-} from './queries.ts'
+import { findUserByEmail, listTestShops, listUsers } from './queries.ts'
 import { createSignInLink, LINK_MS } from './sessions.ts'
-import { deletePasskeysOf, deleteSessionsOf, deleteSignInLinksOf } from './sign-in-queries.ts'
 
 type User = components['schemas']['ShopUser']
 type UserWithToken = components['schemas']['ShopUserWithToken']
@@ -41,7 +33,7 @@ export async function create(
     if (await findUserByEmail(trx, ctx.shop.id, email))
       throw conflict('user_exists', 'The shop already has a user with this email address.', 'email')
     const { row, ownerToken } = newUser(ctx, { shopId: ctx.shop.id, email, role })
-    await insertUser(trx, ctx.shop.id, row)
+    await insertRow(trx, 'users', row)
     return {
       result: { ...toUser(row), token: ownerToken },
       audit: { action: 'user.created', subjectId: row.id, data: { role: row.role } },
@@ -80,9 +72,11 @@ export async function revoke(ctx: Context, named: NamedUser): Promise<{ userId: 
 /** Revokes a user of one shop. Returns whether this call did it. */
 const revokeOne = (ctx: Context, user: UserRow): Promise<boolean> =>
   mutate(ctx, async (trx) => {
-    if (!(await revokeUserIfActive(trx, ctx.shop.id, user.id, nowIso(ctx)))) return { result: false, audit: null }
-    await deleteSessionsOf(trx, ctx.shop.id, user.id)
-    await deletePasskeysOf(trx, ctx.shop.id, user.id)
+    const { id, shopId } = user
+    const revoked = await updateRows(trx, 'users', { shopId, id, revokedAt: null }, { revokedAt: nowIso(ctx) })
+    if (revoked === 0) return { result: false, audit: null }
+    await deleteRows(trx, 'sessions', { shopId, userId: id })
+    await deleteRows(trx, 'passkeys', { shopId, userId: id })
     return { result: true, audit: { action: 'user.revoked', subjectId: user.id } }
   })
 
@@ -104,10 +98,12 @@ export async function replaceToken(ctx: Context, named: NamedUser): Promise<User
 const replaceOne = (ctx: Context, user: UserRow): Promise<string> =>
   mutate(ctx, async (trx) => {
     const token = createSecret('ro', ctx.random)
-    if (!(await updateTokenIfUnchanged(trx, ctx.shop.id, user, hashSecret(token)))) throw concurrentChange()
-    await deleteSessionsOf(trx, ctx.shop.id, user.id)
-    await deleteSignInLinksOf(trx, ctx.shop.id, user.id)
-    await deletePasskeysOf(trx, ctx.shop.id, user.id)
+    const { id, shopId, tokenHash } = user
+    const changes = { tokenHash: hashSecret(token) }
+    const replaced = await updateRows(trx, 'users', { shopId, id, tokenHash, revokedAt: null }, changes)
+    if (replaced === 0) throw concurrentChange()
+    for (const table of ['sessions', 'signInLinks', 'passkeys'] as const)
+      await deleteRows(trx, table, { shopId, userId: id })
     return { result: token, audit: { action: 'owner_token.replaced', subjectId: user.id } }
   })
 
@@ -123,7 +119,7 @@ async function* sameUserInTestShops(ctx: Context, { email }: UserRow): AsyncGene
 
 async function findNamedUser({ db, shop }: Context, named: NamedUser): Promise<UserRow> {
   const user = await ('id' in named
-    ? findUser(db.read, shop.id, named.id)
+    ? findRow(db.read, 'users', { shopId: shop.id, id: named.id })
     : findUserByEmail(db.read, shop.id, named.email))
   if (!user) throw notFound('user_not_found', 'No user with this id exists in this shop.')
   return user

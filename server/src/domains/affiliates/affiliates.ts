@@ -1,3 +1,4 @@
+import { insertRow, updateIfUnchanged } from '../../database/rows.ts'
 import {
   affiliateNotFound,
   concurrentChange,
@@ -66,8 +67,8 @@ export async function create(ctx: Context, body: Body<'createAffiliate'>) {
       campaignId: program?.id ?? null,
       status: program?.autoApproveAffiliate ? 'APPROVED' : 'PENDING',
     })
-    await affiliates.insertAffiliate(trx, ctx.shop.id, row)
-    const affiliate = toAffiliate({ ...row, shopId: ctx.shop.id })
+    await insertRow(trx, 'affiliates', row)
+    const affiliate = toAffiliate(row)
     const audit: AuditEntry[] = [
       { action: 'affiliate.created', subjectId: row.id, data: { campaignId: row.campaignId } },
     ]
@@ -94,7 +95,7 @@ export async function update(ctx: Context, id: string, body: Body<'updateAffilia
     if (changes.email) await rejectTakenEmail(ctx, trx, changes.email, id)
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
     const keys = { searchText: searchText(after), ...(changes.email && { emailKey: emailKey(changes.email) }) }
-    const updated = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
+    const updated = await updateIfUnchanged(trx, 'affiliates', before, {
       ...changes,
       ...keys,
       // Links and tokens from before stay revoked if the affiliate is approved again.
@@ -125,7 +126,7 @@ export async function archive(ctx: Context, id: string) {
   if (!before) throw affiliateNotFound()
   return mutate(ctx, async (trx) => {
     const deletedAt = nowIso(ctx)
-    const updated = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
+    const updated = await updateIfUnchanged(trx, 'affiliates', before, {
       deletedAt,
       tokensRevokedAt: issueAt(ctx, before),
       updatedAt: deletedAt,
@@ -150,7 +151,7 @@ export async function unarchive(ctx: Context, id: string) {
     if (before.deletedAt === null) return { result: toAffiliate(before), audit: null }
     await rejectTakenEmail(ctx, trx, before.email, id)
     const changes = { deletedAt: null, updatedAt: nowIso(ctx) }
-    if (!(await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    if (!(await updateIfUnchanged(trx, 'affiliates', before, changes))) throw concurrentChange()
     return {
       result: toAffiliate({ ...before, ...changes }),
       audit: { action: 'affiliate.unarchived', subjectId: id },
@@ -207,11 +208,12 @@ export async function newAffiliate(
   ctx: Context,
   trx: Transaction,
   fields: NewAffiliate,
-): Promise<Omit<AffiliateRow, 'shopId'>> {
+): Promise<AffiliateRow> {
   const createdAt = nowIso(ctx)
   const discountCode = await unusedCode(ctx, trx)
   return {
     id: ctx.newId('aff'),
+    shopId: ctx.shop.id,
     ...fields,
     phone: null,
     website: null,

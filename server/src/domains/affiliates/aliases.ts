@@ -1,3 +1,4 @@
+import { insertRow } from '../../database/rows.ts'
 import { affiliateNotFound, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -7,8 +8,7 @@ import { mutate } from '../../core/mutate.ts'
 import { mapPage } from '../../core/pagination.ts'
 import type { AliasRow } from '../../database/tables.ts'
 import { codeKey, isValidAlias } from '../../engine/affiliate-codes.ts'
-import * as aliases from './name-queries.ts'
-import { aliasList, findAliases, findNameHolders } from './name-queries.ts'
+import { aliasList, deleteAlias, findAliases, findNameHolders } from './name-queries.ts'
 import { findAffiliate } from './queries.ts'
 
 type Alias = components['schemas']['Alias']
@@ -52,8 +52,8 @@ export async function create(ctx: Context, { affiliateId, kind, value }: Body<'c
     if (affiliateAliases.length >= MAX_ALIASES) {
       throw conflict('alias_limit_reached', `An affiliate can have ${MAX_ALIASES} aliases. Delete one first.`)
     }
-    const row = { id: ctx.newId('als'), affiliateId, kind, value, codeKey: key, createdAt: nowIso(ctx) }
-    await aliases.insertAlias(trx, ctx.shop.id, row)
+    const row = { id: ctx.newId('als'), shopId: ctx.shop.id, affiliateId, kind, value, codeKey: key, createdAt: nowIso(ctx) }
+    await insertRow(trx, 'affiliateAliases', row)
     const audit = { action: 'alias.created', subjectId: row.id, data: { affiliateId, kind, alias: value } }
     return { result: toAlias(row), audit }
   })
@@ -62,7 +62,7 @@ export async function create(ctx: Context, { affiliateId, kind, value }: Body<'c
 /** @throws ApiError 404 `alias_not_found`. */
 export async function remove(ctx: Context, id: string) {
   return mutate(ctx, async (trx) => {
-    const row = await aliases.deleteAlias(trx, ctx.shop.id, id)
+    const row = await deleteAlias(trx, ctx.shop.id, id)
     if (!row) throw notFound('alias_not_found', 'No alias with this id exists in your shop.')
     const { affiliateId, kind, value } = row
     return {

@@ -118,13 +118,6 @@ export const findAliases = (db: Reader, shopId: string, affiliateId: string): Pr
     .orderBy('id', 'desc')
     .execute()
 
-export async function insertAlias(trx: Transaction, shopId: string, row: Omit<AliasRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('affiliateAliases')
-    .values({ ...row, shopId })
-    .execute()
-}
-
 /** Deletes an alias. Returns its row, if it existed. */
 export const deleteAlias = (trx: Transaction, shopId: string, id: string): Promise<AliasRow | undefined> =>
   trx.deleteFrom('affiliateAliases').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()

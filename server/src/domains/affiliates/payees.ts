@@ -1,3 +1,4 @@
+import { deleteRows, findRow } from '../../database/rows.ts'
 import { electronicFormatIBAN, isSEPACountry, isValidBIC, isValidIBAN } from 'ibantools'
 import { affiliateNotFound, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -6,7 +7,7 @@ import { type Context, nowIso } from '../../core/context.ts'
 import { mutate, recordAccess } from '../../core/mutate.ts'
 import type { Vault } from '../../core/vault.ts'
 import type { PayeeRow } from '../../database/tables.ts'
-import { deletePayee, findAffiliate, findAffiliatesById, findPayee, upsertPayee } from './queries.ts'
+import { findAffiliate, findAffiliatesById, upsertPayee } from './queries.ts'
 
 type Schemas = components['schemas']
 
@@ -34,7 +35,7 @@ export function openPayee(
  * @throws ApiError 404 `affiliate_not_found` or `payee_not_found`.
  */
 export async function getPayee(ctx: Context, affiliateId: string): Promise<Schemas['Payee']> {
-  const row = await findPayee(ctx.db.read, ctx.shop.id, affiliateId)
+  const row = await findRow(ctx.db.read, 'payees', { shopId: ctx.shop.id, affiliateId })
   if (!row) {
     const [affiliate] = await findAffiliatesById(ctx.db.read, ctx.shop.id, [affiliateId])
     throw affiliate ? payeeNotFound() : affiliateNotFound()
@@ -52,7 +53,7 @@ export async function setPayee(ctx: Context, affiliateId: string, body: Body<'se
   const details = toDetails(body)
   return mutate(ctx, async (trx) => {
     if (!(await findAffiliate(trx, ctx.shop.id, affiliateId))) throw affiliateNotFound()
-    const before = await findPayee(trx, ctx.shop.id, affiliateId)
+    const before = await findRow(trx, 'payees', { shopId: ctx.shop.id, affiliateId })
     const updatedAt = nowIso(ctx)
     const row = {
       affiliateId,
@@ -70,7 +71,7 @@ export async function setPayee(ctx: Context, affiliateId: string, body: Body<'se
 /** @throws ApiError 404 `payee_not_found`. */
 export async function removePayee(ctx: Context, affiliateId: string): Promise<Schemas['ActionReply']> {
   return mutate(ctx, async (trx) => {
-    if (!(await deletePayee(trx, ctx.shop.id, affiliateId))) throw payeeNotFound()
+    if ((await deleteRows(trx, 'payees', { shopId: ctx.shop.id, affiliateId })) === 0) throw payeeNotFound()
     return {
       result: { ok: true as const, message: 'Payee details removed.', id: affiliateId },
       audit: { action: 'payee.deleted', subjectId: affiliateId },

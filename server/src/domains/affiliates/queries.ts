@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { defineList, isDeep, MAX_INLINE_ROWS, type ReadCost, rowsOf } from '../../core/lists.ts'
 import { countOf, likePattern, type PageQuery, pageOf, toPage, type Uncounted } from '../../core/pagination.ts'
-import { countRows, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
+import { countRows, withoutIndex } from '../../core/queries.ts'
 import { searchable } from '../../core/searchable.ts'
 import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
 import { prepared, preparedByShape } from '../../database/prepared.ts'
@@ -152,26 +152,7 @@ async function isStatusMoreSelective(
   return (await countRows(db, shopId, { list, status })) < (await countRows(db, shopId, { list, programId }))
 }
 
-export async function insertAffiliate(
-  trx: Transaction,
-  shopId: string,
-  row: Omit<AffiliateRow, 'shopId'>,
-): Promise<void> {
-  await trx
-    .insertInto('affiliates')
-    .values({ shopId, ...row })
-    .execute()
-}
-
-/** Updates an affiliate unless it was changed since it was read. Returns whether it was updated. */
-export const updateAffiliateIfUnchanged = (
-  trx: Transaction,
-  shopId: string,
-  row: AffiliateRow,
-  changes: Partial<AffiliateRow>,
-): Promise<boolean> => updateIfUnchanged(trx, shopId, 'affiliates', { row, changes })
-
-/** A text and a figure are compared with every affiliate. */
+/** A text search and a sort by figures read every affiliate. */
 const costOf = (query: AffiliateFilter & PageQuery): ReadCost => {
   if (query.isArchived) return (db, shopId) => hasMoreIneligibleThan(db, shopId, MAX_INLINE_ROWS)
   const { by = 'joined' } = query.sort ?? {}
@@ -233,11 +214,7 @@ export async function findProductConnections(
 
 const payees = (db: Reader, shopId: string) => db.selectFrom('payees').selectAll().where('shopId', '=', shopId)
 
-/** The payee details of an affiliate, sealed. */
-export const findPayee = (db: Reader, shopId: string, affiliateId: string): Promise<PayeeRow | undefined> =>
-  payees(db, shopId).where('affiliateId', '=', affiliateId).executeTakeFirst()
-
-/** Databases limit the number of values in a list. */
+/** Databases limit the number of values in an `in` list. */
 const MAX_PAYEES = 500
 
 export const findPayees = async (db: Reader, shopId: string, affiliateIds: string[]): Promise<PayeeRow[]> =>
@@ -264,14 +241,4 @@ export async function upsertPayee(trx: Transaction, shopId: string, row: Omit<Pa
     .values({ shopId, affiliateId, ...changes })
     .onConflict((conflict) => conflict.columns(['shopId', 'affiliateId']).doUpdateSet(changes))
     .execute()
-}
-
-/** Deletes the payee details of an affiliate. Returns whether there were any. */
-export async function deletePayee(trx: Transaction, shopId: string, affiliateId: string): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('payees')
-    .where('shopId', '=', shopId)
-    .where('affiliateId', '=', affiliateId)
-    .executeTakeFirst()
-  return numDeletedRows === 1n
 }

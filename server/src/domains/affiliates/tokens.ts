@@ -1,3 +1,4 @@
+import { updateIfUnchanged } from '../../database/rows.ts'
 import { affiliateNotFound, concurrentChange, forbidden } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, type Deps, nowIso, systemClock } from '../../core/context.ts'
@@ -6,7 +7,7 @@ import type { Vault } from '../../core/vault.ts'
 import type { Reader } from '../../database/database.ts'
 import type { AffiliateRow, ShopRow } from '../../database/tables.ts'
 import { findShop } from '../accounts/queries.ts'
-import { findAffiliate, updateAffiliateIfUnchanged } from './queries.ts'
+import { findAffiliate } from './queries.ts'
 
 type AffiliateToken = components['schemas']['AffiliateToken']
 
@@ -70,7 +71,7 @@ export const revokeTokens = (ctx: Context, affiliateId: string) =>
     const affiliate = await findAffiliate(trx, ctx.shop.id, affiliateId)
     if (!affiliate) throw affiliateNotFound()
     const tokensRevokedAt = issueAt(ctx, affiliate)
-    if (!(await updateAffiliateIfUnchanged(trx, ctx.shop.id, affiliate, { tokensRevokedAt }))) throw concurrentChange()
+    if (!(await updateIfUnchanged(trx, 'affiliates', affiliate, { tokensRevokedAt }))) throw concurrentChange()
     const message = 'The tokens and page links of the affiliate are revoked.'
     return {
       result: { ok: true as const, message, id: affiliateId },

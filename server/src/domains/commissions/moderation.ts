@@ -1,3 +1,4 @@
+import { updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import { ApiError, concurrentChange, conflict, invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
@@ -24,11 +25,9 @@ import {
   settleRefunds,
   termsColumns,
   toCommission,
-  updateCommissionIfUnchanged,
 } from '../ledger/commissions.ts'
-import { hasOrderNotice } from '../ledger/order-notices.ts'
+import { isOrderCanceled } from '../ledger/order-notices.ts'
 import { findDuplicateOf, updateOrder } from '../ledger/orders.ts'
-import { updateFile } from '../ledger/payment-lines.ts'
 import { adjustmentRejected, change, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
 import { statusEvents } from './event-queries.ts'
 import {
@@ -124,9 +123,10 @@ export async function moveCommission(
     ...(action === 'approve' && { restrictionReasonCode: null }),
     ...(action === 'reopen' && (await decideAgain(ctx, trx, before))),
   }
-  if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+  if (!(await updateIfUnchanged(trx, 'commissions', before, changes))) throw concurrentChange()
   const row = { ...before, ...changes, version: before.version + 1 }
-  if (sentFileId !== undefined) await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
+  if (sentFileId !== undefined)
+    await updateRows(trx, 'payoutFiles', { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
   const clawback = action === 'reverse' ? await clawBackPaid(ctx, trx, before) : undefined
   const data = {
     previousStatus: before.orderStatus,
@@ -347,8 +347,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   const snapshot = toRefundSnapshot(facts, decision)
   const refunded = await recomputeRefundedGoods(trx, ctx.shop.id, row.id, { snapshot })
   const left = refundTarget(snapshot, refunded)
-  const isGone =
-    left.fullyRefunded || (await hasOrderNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
+  const isGone = left.fullyRefunded || (await isOrderCanceled(trx, ctx.shop.id, row.orderId))
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
   const changes = { facts: serializeFacts(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
   await updateOrder(trx, ctx.shop.id, { ...order, ...changes })

@@ -1,3 +1,4 @@
+import { insertRow, updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import { concurrentChange, conflict, conflictWithRemedy, invalid, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
@@ -22,12 +23,9 @@ import {
   findRefund,
   findRefundTotals,
   insertCommission,
-  insertRefund,
   toCommission,
-  updateCommissionIfUnchanged,
 } from '../ledger/commissions.ts'
-import { hasOrderNotice } from '../ledger/order-notices.ts'
-import { updateFile } from '../ledger/payment-lines.ts'
+import { isOrderCanceled } from '../ledger/order-notices.ts'
 import {
   adjustmentRejected,
   change,
@@ -124,18 +122,18 @@ async function writeRefund(
   { changes, ...plan }: RefundPlan,
 ): Promise<Mutation<RecordedRefund>> {
   if (!changes) return { result: plan, audit: null }
-  if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes.columns))) throw concurrentChange()
+  if (!(await updateIfUnchanged(trx, 'commissions', before, changes.columns))) throw concurrentChange()
   const { commissionCents, taxCents } = plan.refund
   const change = { name: plan.refund.externalRefundId, amountCents: commissionCents, taxCents }
   const adjustment = changes.isClawback ? clawbackRow(ctx, before, change) : undefined
   if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
   const refund = { ...plan.refund, adjustmentId: adjustment?.id ?? null }
-  await insertRefund(trx, ctx.shop.id, refund)
+  await insertRow(trx, 'refunds', refund)
   const { refunded, statusBefore } = changes
   await storeRefundedGoods(trx, ctx.shop.id, before.id, { refunded, refundedCents: plan.refundedCents, statusBefore })
   const { batch, sentFileId } = changes
   if (adjustment && sentFileId !== undefined)
-    await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
+    await updateRows(trx, 'payoutFiles', { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
   const updated = batch && (await updateTotals(ctx, trx, batch.id, [{ before, after: plan.row }]))
   const { externalRefundId, goodsCents, adjustmentId } = refund
   const data = {
@@ -281,7 +279,7 @@ export async function cancelRefund(
     return { result: { ...unchanged, refund: refund ? canceled : null, alreadyRecorded: true }, audit: null }
   if (!refund) {
     const marker = toRefundRow(ctx, before, input, { goodsCents: 0, ...NO_CHANGE, adjustmentId: null })
-    await insertRefund(trx, ctx.shop.id, marker)
+    await insertRow(trx, 'refunds', marker)
     return { result: { ...unchanged, refund: null, alreadyRecorded: false }, audit: null }
   }
   const others = (await recomputeRefundedGoods(trx, ctx.shop.id, before.id, { snapshot, withoutId: refundId }))!
@@ -291,7 +289,7 @@ export async function cancelRefund(
     refunded: others,
     problem: null,
   }
-  const wasCanceled = await hasOrderNotice(trx, ctx.shop.id, { orderId: before.orderId, kind: 'canceled' })
+  const wasCanceled = await isOrderCanceled(trx, ctx.shop.id, before.orderId)
   const plan = toPlan(ctx, before, {
     // For an unpaid commission, the statement shows both at the refund's time; for a paid one, when the adjustment is
     // made.

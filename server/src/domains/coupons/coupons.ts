@@ -1,3 +1,4 @@
+import { updateIfUnchanged } from '../../database/rows.ts'
 import { affiliateNotFound, concurrentChange, conflict, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -10,7 +11,7 @@ import type { AffiliateRow } from '../../database/tables.ts'
 import { codeKey, codeProblem, MAX_CODE_LENGTH, mixesScripts, nearestCode } from '../../engine/affiliate-codes.ts'
 import { unusedCode } from '../affiliates/affiliates.ts'
 import { findNameHolders } from '../affiliates/name-queries.ts'
-import * as affiliates from '../affiliates/queries.ts'
+import { findAffiliate } from '../affiliates/queries.ts'
 import { couponList, findCoupon } from './queries.ts'
 
 type Schemas = components['schemas']
@@ -34,7 +35,7 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   if (requested !== undefined && codeProblem(requested)) {
     throw invalidField('discount_code_invalid', 'code', 'must be 1 to 9 visible characters without spaces, 0, o or O.')
   }
-  const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, body.affiliateId)
+  const before = await findAffiliate(ctx.db.read, ctx.shop.id, body.affiliateId)
   if (!before) throw affiliateNotFound()
   return mutate(ctx, async (trx) => {
     const coupon = async () => {
@@ -57,7 +58,7 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
       )
     }
     const changes: Partial<AffiliateRow> = { discountCode, codeKey: codeKey(discountCode), updatedAt: nowIso(ctx) }
-    if (!(await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    if (!(await updateIfUnchanged(trx, 'affiliates', before, changes))) throw concurrentChange()
     const data = { code: discountCode, previousCode: before.discountCode }
     return { result: await coupon(), audit: { action: 'coupon.assigned', subjectId: before.id, data } }
   })

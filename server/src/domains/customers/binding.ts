@@ -1,9 +1,10 @@
+import { insertRow, updateRows } from '../../database/rows.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import type { Transaction } from '../../database/database.ts'
 import { hashEmail } from '../../database/email-hash.ts'
 import type { CustomerRow, ShopRow } from '../../database/tables.ts'
 import { emailKeysFromQuery } from '../../engine/normalize.ts'
-import { ANY_TIME, countOrders, insertCustomer, type KnownCustomers, updateCustomer } from './queries.ts'
+import { ANY_TIME, countOrders, type KnownCustomers } from './queries.ts'
 
 /** A report's customer. */
 interface NamedCustomer {
@@ -72,9 +73,9 @@ export function customerOf(ctx: Context, keys: CustomerKeys, known: KnownCustome
 
 /** Writes what differs from the stored row. */
 export async function storeCustomer(trx: Transaction, { before, row }: Customer): Promise<void> {
-  if (!before) return insertCustomer(trx, row)
+  if (!before) return insertRow(trx, 'customers', row)
   const changes = Object.entries(row).filter(([column, value]) => value !== before[column as keyof CustomerRow])
-  if (changes.length > 0) await updateCustomer(trx, row, Object.fromEntries(changes))
+  if (changes.length > 0) await updateRows(trx, 'customers', { shopId: row.shopId, id: row.id }, Object.fromEntries(changes))
 }
 
 /**

@@ -97,19 +97,6 @@ export const connectionList = defineList(import.meta.url, 'connectionList', {
       hasMany(db, shopId, affiliateId),
 })
 
-export async function insertConnection(trx: Transaction, row: ConnectionRow): Promise<void> {
-  await trx.insertInto('connections').values(row).execute()
-}
-
-export const findConnection = (db: Reader, shopId: string, { kind, value }: Pick<ConnectionRow, 'kind' | 'value'>) =>
-  db
-    .selectFrom('connections')
-    .select('id')
-    .where('shopId', '=', shopId)
-    .where('kind', '=', kind)
-    .where('value', '=', value)
-    .executeTakeFirst()
-
 /** Deletes a connection. Returns its row, if it existed. */
 export const deleteConnection = (trx: Transaction, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
   trx.deleteFrom('connections').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()

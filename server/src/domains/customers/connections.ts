@@ -1,3 +1,4 @@
+import { findRow, insertRow, updateRows } from '../../database/rows.ts'
 import { affiliateNotFound, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -11,16 +12,9 @@ import type { AffiliateRow, ConnectionRow, CustomerRow } from '../../database/ta
 import { findAffiliate } from '../affiliates/queries.ts'
 import { requireProductId } from '../programs/product-rules.ts'
 import { customerKeys, customerOf, hashesOfQuery, storeCustomer, UNBOUND } from './binding.ts'
-import {
-  type AnyConnection,
-  type ConnectionFilter,
-  connectionList,
-  deleteConnection,
-  findConnection,
-  insertConnection,
-} from './connection-queries.ts'
+import { type AnyConnection, type ConnectionFilter, connectionList, deleteConnection } from './connection-queries.ts'
 import { boundEvent } from './customers.ts'
-import { ANY_TIME, countOrders, findCustomer, findCustomers, updateCustomer } from './queries.ts'
+import { ANY_TIME, countOrders, findCustomer, findCustomers } from './queries.ts'
 
 type Connection = components['schemas']['Connection']
 
@@ -59,9 +53,10 @@ async function connectProduct(
   trx: Transaction,
   connection: Pick<ConnectionRow, 'kind' | 'value' | 'affiliateId'>,
 ): Promise<Connection> {
-  if (await findConnection(trx, ctx.shop.id, connection)) throw connectionExists()
+  const { kind, value } = connection
+  if (await findRow(trx, 'connections', { shopId: ctx.shop.id, kind, value })) throw connectionExists()
   const row = { ...connection, id: ctx.newId('con'), shopId: ctx.shop.id, createdAt: nowIso(ctx) }
-  await insertConnection(trx, row)
+  await insertRow(trx, 'connections', row)
   return toConnection(row)
 }
 
@@ -102,7 +97,7 @@ export async function remove(ctx: Context, id: string) {
 async function unbind(trx: Transaction, shopId: string, id: string) {
   const customer = await findCustomer(trx, shopId, id)
   if (!customer?.affiliateId) return undefined
-  await updateCustomer(trx, customer, UNBOUND)
+  await updateRows(trx, 'customers', { shopId, id }, UNBOUND)
   const kind = customer.customerId === null ? 'customerEmail' : 'customerId'
   return { kind, affiliateId: customer.affiliateId }
 }

@@ -1,3 +1,4 @@
+import { updateRows } from '../../database/rows.ts'
 import { notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
@@ -21,7 +22,6 @@ import {
   customerOrderList,
   findCustomer,
   findCustomers,
-  updateCustomer,
 } from './queries.ts'
 
 type Customer = components['schemas']['Customer']
@@ -70,7 +70,7 @@ export const unbind = (ctx: Context, id: string) =>
     const { affiliateId } = row
     const result = { ok: true as const, message: 'Customer unbound.', id }
     if (affiliateId === null) return { result, audit: null }
-    await updateCustomer(trx, row, UNBOUND)
+    await updateRows(trx, 'customers', { shopId: ctx.shop.id, id }, UNBOUND)
     return { result, audit: { action: 'customer.unbound', subjectId: id, data: { affiliateId } } }
   })
 

@@ -3,7 +3,7 @@ import { defineList } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { prepared, preparedInsert } from '../../database/prepared.ts'
+import { prepared } from '../../database/prepared.ts'
 import type { CommissionRow, CustomerRow } from '../../database/tables.ts'
 
 const customerById = prepared<{ shopId: string; customerId: string }>()((db, { shopId, customerId }) =>
@@ -158,15 +158,3 @@ export const customerOrderList = defineList(import.meta.url, 'customerOrderList'
         .offset(MAX_COUNTED)
         .executeTakeFirst()) !== undefined,
 })
-
-const insertOne = preparedInsert('customers')
-
-export const insertCustomer = (trx: Transaction, row: CustomerRow): Promise<void> => insertOne(trx, row)
-
-export async function updateCustomer(
-  trx: Transaction,
-  { shopId, id }: CustomerRow,
-  changes: Partial<CustomerRow>,
-): Promise<void> {
-  await trx.updateTable('customers').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
-}

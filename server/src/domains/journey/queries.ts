@@ -1,8 +1,9 @@
+import { deleteRows, insertRow } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { defineList, rowsOf } from '../../core/lists.ts'
 import { hasId, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { indexedBy, prepared, preparedInsert, preparedWrite } from '../../database/prepared.ts'
+import { indexedBy, prepared } from '../../database/prepared.ts'
 import type { CommissionRow, JourneyRow } from '../../database/tables.ts'
 import { CLOCK_TOLERANCE_MS, DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
 
@@ -166,22 +167,16 @@ export const toStoredClick = (row: ClickRow): StoredClick => ({
   occurredAt: row.occurredAt,
 })
 
-const insertOne = preparedInsert('journey')
-
 export const insertJourneyEntry = (trx: Transaction, shopId: string, row: Omit<JourneyRow, 'shopId'>): Promise<void> =>
-  insertOne(trx, { shopId, ...row })
-
-const deleteOrder = preparedWrite<{ shopId: string; orderId: string | null }>()((trx, { shopId, orderId }) =>
-  trx.deleteFrom('journey').where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
-)
+  insertRow(trx, 'journey', { shopId, ...row })
 
 /** An order has one entry; a later report that is decided again replaces it. */
 export async function replaceJourneyEntry(
   trx: Transaction,
   shopId: string,
-  row: Omit<JourneyRow, 'shopId'>,
+  row: Omit<JourneyRow, 'shopId'> & { orderId: string },
 ): Promise<void> {
-  await deleteOrder(trx, { shopId, orderId: row.orderId })
+  await deleteRows(trx, 'journey', { shopId, orderId: row.orderId })
   await insertJourneyEntry(trx, shopId, row)
 }
 

@@ -1,3 +1,4 @@
+import { updateIfUnchanged } from '../../database/rows.ts'
 import { concurrentChange, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -7,7 +8,7 @@ import type { BatchProcess, CommissionRow, PayoutBatchRow } from '../../database
 import { type CarriedDebt, carryDebts, type DebtRow, type PayoutTotals, payoutTotals } from '../../engine/payout.ts'
 import { findLowestAmount, type Subtotal, sumLine } from './batch-commissions.ts'
 import { adjustmentRow, insertCommissions } from './commissions.ts'
-import { findBatch, updateBatchIfUnchanged } from './payouts.ts'
+import { findBatch } from './payouts.ts'
 
 type Schemas = components['schemas']
 
@@ -88,7 +89,7 @@ export async function updateTotals(
   const { totals, debts } = computed
   const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTY_BATCH_REASON } as const) : {}
   const changes = { ...totals, ...emptied, updatedAt: nowIso(ctx) }
-  if (!(await updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
+  if (!(await updateIfUnchanged(trx, 'payoutBatches', batch, changes))) throw concurrentChange()
   await insertDebts(ctx, trx, batchId, debts)
   const row = { ...batch, ...changes, version: batch.version + 1 }
   return { row, events: row.status === 'FAILED' ? [batchEvent('payout.failed', row, batch.status)] : [] }

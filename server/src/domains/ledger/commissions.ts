@@ -1,38 +1,26 @@
+import { findRow, insertRow } from '../../database/rows.ts'
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
-import { isOneOf, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
+import { isOneOf, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { inBatches, isSqlite } from '../../database/event-loop.ts'
-import { prepared, preparedInsert, preparedWrite } from '../../database/prepared.ts'
+import { prepared, preparedWrite } from '../../database/prepared.ts'
 import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../../database/tables.ts'
 import type { CountedOrders, Decision, Order } from '../../engine/facts.ts'
 
-const commissions = (db: Reader, shopId: string) =>
-  db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
-
 export const findCommission = (db: Reader, shopId: string, id: string): Promise<CommissionRow | undefined> =>
-  commissions(db, shopId).where('id', '=', id).executeTakeFirst()
+  findRow(db, 'commissions', { shopId, id })
 
 /** By the stored order id, such as `api:1001`. */
 export const findCommissionByOrder = (
   db: Reader,
   shopId: string,
   orderId: string,
-): Promise<CommissionRow | undefined> => commissions(db, shopId).where('orderId', '=', orderId).executeTakeFirst()
-
-const insertOne = preparedInsert('commissions')
+): Promise<CommissionRow | undefined> => findRow(db, 'commissions', { shopId, orderId })
 
 export const insertCommission = (trx: Transaction, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> =>
-  insertOne(trx, { shopId, ...row })
-
-/** Updates a commission unless it was changed since it was read. Returns whether it was updated. */
-export const updateCommissionIfUnchanged = (
-  trx: Transaction,
-  shopId: string,
-  row: CommissionRow,
-  changes: Partial<CommissionRow>,
-): Promise<boolean> => updateIfUnchanged(trx, shopId, 'commissions', { row, changes })
+  insertRow(trx, 'commissions', { shopId, ...row })
 
 export async function findCommissionsById(db: Reader, shopId: string, ids: string[]): Promise<CommissionRow[]> {
   // PostgreSQL rejects an empty list.
@@ -157,14 +145,7 @@ export async function listRefundIds(db: Reader, shopId: string, commissionId: st
   return rows.map(({ externalRefundId }) => externalRefundId)
 }
 
-export async function insertRefund(trx: Transaction, shopId: string, row: Omit<RefundRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('refunds')
-    .values({ ...row, shopId })
-    .execute()
-}
-
-/** Adds what the refunds of a commission did not count while it was rejected to the last of them. */
+/** Adds to a commission's last refund what its refunds did not count while it was rejected. */
 export async function settleRefunds(
   trx: Transaction,
   shopId: string,

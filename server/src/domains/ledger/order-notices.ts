@@ -1,22 +1,13 @@
+import { findRow } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { isOneOf } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { OrderNoticeRow, OrderPaymentRow } from '../../database/tables.ts'
 
-type NoticeOfOrder = Pick<OrderNoticeRow, 'orderId' | 'kind'>
-
-/** Whether a notice of this kind is stored for an order. */
-export async function hasOrderNotice(db: Reader, shopId: string, { orderId, kind }: NoticeOfOrder): Promise<boolean> {
-  const notice = await db
-    .selectFrom('orderNotices')
-    .select('noticeId')
-    .where('shopId', '=', shopId)
-    .where('orderId', '=', orderId)
-    .where('kind', '=', kind)
-    .executeTakeFirst()
-  return notice !== undefined
-}
+/** Whether a cancellation is stored for an order. */
+export const isOrderCanceled = async (db: Reader, shopId: string, orderId: string): Promise<boolean> =>
+  (await findRow(db, 'orderNotices', { shopId, orderId, kind: 'canceled' })) !== undefined
 
 const noticesOfOrder = prepared<Pick<OrderNoticeRow, 'shopId' | 'orderId'>>()((db, { shopId, orderId }) =>
   db.selectFrom('orderNotices').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
@@ -109,17 +100,6 @@ export async function insertOrderNoticeIfNew(
     .execute()
 }
 
-/** The order that a payment of a store belongs to. */
-export async function findPaymentOrder(db: Reader, shopId: string, paymentId: string): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('orderPayments')
-    .select('orderId')
-    .where('shopId', '=', shopId)
-    .where('paymentId', '=', paymentId)
-    .executeTakeFirst()
-  return row?.orderId
-}
-
 /** Returns whether the payment was new. */
 export async function insertPaymentIfNew(
   trx: Transaction,
@@ -132,8 +112,4 @@ export async function insertPaymentIfNew(
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
   return inserted === 1n
-}
-
-export async function deleteOrderNotices(trx: Transaction, shopId: string, orderId: string): Promise<void> {
-  await trx.deleteFrom('orderNotices').where('shopId', '=', shopId).where('orderId', '=', orderId).execute()
 }

@@ -1,7 +1,8 @@
+import { insertRow, updateRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { isOneOf } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { prepared, preparedByShape, preparedInsert } from '../../database/prepared.ts'
+import { prepared, preparedByShape } from '../../database/prepared.ts'
 import type { CommissionRow, OrderRow } from '../../database/tables.ts'
 import type { Order } from '../../engine/facts.ts'
 import { idsInOtherSources, ORDER_SOURCES, orderKey, orderSpellings, storedOrderIds } from '../../engine/normalize.ts'
@@ -110,11 +111,9 @@ export function hasSameAmounts({ facts }: OrderRow, reported: Order): boolean {
   return !order || amountsOf({ ...order, lines: order.lines ?? [] }) === amountsOf(reported)
 }
 
-const insertOne = preparedInsert('orders')
-
 /** Stores an order that was not reported before, with its facts and decision. */
 export const insertOrder = (trx: Transaction, shopId: string, row: Omit<OrderRow, 'shopId'>): Promise<void> =>
-  insertOne(trx, { shopId, ...row })
+  insertRow(trx, 'orders', { shopId, ...row })
 
 /** Replaces what was stored of a reported order. */
 export async function updateOrder(
@@ -122,7 +121,7 @@ export async function updateOrder(
   shopId: string,
   { orderId, createdAt: _, ...changes }: Omit<OrderRow, 'shopId'>,
 ): Promise<void> {
-  await trx.updateTable('orders').set(changes).where('shopId', '=', shopId).where('orderId', '=', orderId).execute()
+  await updateRows(trx, 'orders', { shopId, orderId }, changes)
 }
 
 export interface OrderRange {

@@ -1,3 +1,4 @@
+import { findRow } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { hasId } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -137,18 +138,10 @@ export async function deleteLinesOfFile(
 export const listPreparing = (db: Reader, shopId: string, batchId: string): Promise<PayoutFileRow[]> =>
   files(db, shopId).where('batchId', '=', batchId).where('status', '=', 'PREPARING').execute()
 
-export async function updateLine(
-  trx: Transaction,
-  { shopId, id }: Pick<PayoutLineRow, 'shopId' | 'id'>,
-  changes: Partial<PayoutLineRow>,
-): Promise<void> {
-  await trx.updateTable('payoutLines').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
-}
-
 const files = (db: Reader, shopId: string) => db.selectFrom('payoutFiles').selectAll().where('shopId', '=', shopId)
 
 export const findFile = (db: Reader, shopId: string, id: string): Promise<PayoutFileRow | undefined> =>
-  files(db, shopId).where('id', '=', id).executeTakeFirst()
+  findRow(db, 'payoutFiles', { shopId, id })
 
 /** The files of a batch, newest first. */
 export function listFiles(db: Reader, shopId: string, batchId: string, limit?: number): Promise<PayoutFileRow[]> {
@@ -156,26 +149,7 @@ export function listFiles(db: Reader, shopId: string, batchId: string, limit?: n
   return (limit === undefined ? list : list.limit(limit)).execute()
 }
 
-export async function insertFile(trx: Transaction, row: PayoutFileRow): Promise<void> {
-  await trx.insertInto('payoutFiles').values(row).execute()
-}
-
-export async function updateFile(
-  trx: Transaction,
-  { shopId, id }: Pick<PayoutFileRow, 'shopId' | 'id'>,
-  changes: Partial<PayoutFileRow>,
-): Promise<void> {
-  await trx.updateTable('payoutFiles').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
-}
-
-export async function deleteFile(
-  trx: Transaction,
-  { shopId, id }: Pick<PayoutFileRow, 'shopId' | 'id'>,
-): Promise<void> {
-  await trx.deleteFrom('payoutFiles').where('shopId', '=', shopId).where('id', '=', id).execute()
-}
-
-/** The sums of the files of a batch. */
+/** The totals of a batch's files. */
 export interface FileSums {
   /** Whether lines are still added to one. */
   isPreparing: boolean

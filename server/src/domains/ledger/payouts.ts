@@ -1,6 +1,7 @@
+import { findRow } from '../../database/rows.ts'
 import { defineList, rowsOf } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
-import { countRows, updateIfUnchanged } from '../../core/queries.ts'
+import { countRows } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { PayoutBatchRow } from '../../database/tables.ts'
@@ -17,7 +18,7 @@ export interface BatchFilter {
 const batches = (db: Reader, shopId: string) => db.selectFrom('payoutBatches').selectAll().where('shopId', '=', shopId)
 
 export const findBatch = (db: Reader, shopId: string, id: string): Promise<PayoutBatchRow | undefined> =>
-  batches(db, shopId).where('id', '=', id).executeTakeFirst()
+  findRow(db, 'payoutBatches', { shopId, id })
 
 /** Whether the filter has no stored count, so that the matching rows are counted. */
 const isUncounted = ({ id, currency, from, to }: BatchFilter): boolean =>
@@ -93,15 +94,3 @@ export async function advanceBatch(
 /** Whether the shop has a batch that is neither paid nor failed. */
 export const hasOpenBatch = async (db: Reader, shopId: string): Promise<boolean> =>
   (await batches(db, shopId).where('status', 'in', ['OPEN', 'PROCESSING']).limit(1).executeTakeFirst()) !== undefined
-
-export async function insertBatch(trx: Transaction, row: PayoutBatchRow): Promise<void> {
-  await trx.insertInto('payoutBatches').values(row).execute()
-}
-
-/** Updates a batch unless it was changed since it was read. Returns whether it was updated. */
-export const updateBatchIfUnchanged = (
-  trx: Transaction,
-  shopId: string,
-  row: PayoutBatchRow,
-  changes: Partial<PayoutBatchRow>,
-): Promise<boolean> => updateIfUnchanged(trx, shopId, 'payoutBatches', { row, changes })

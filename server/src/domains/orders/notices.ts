@@ -24,7 +24,7 @@ import {
   recordRefund,
 } from '../commissions/refunds.ts'
 import { findCommissionByOrder } from '../ledger/commissions.ts'
-import { hasOrderNotice, insertOrderNoticeIfNew, listStoredRefunds } from '../ledger/order-notices.ts'
+import { insertOrderNoticeIfNew, isOrderCanceled, listStoredRefunds } from '../ledger/order-notices.ts'
 import { findOrder } from '../ledger/orders.ts'
 
 /** What a source needs to know of an order to read its refund: goods after discount, and with shipping and tax. */
@@ -214,7 +214,7 @@ export async function reportCancellation(
 ): Promise<Mutation<ReportedCancellation>> {
   const order = await findCreditedOrder(ctx, trx, orderId)
   const row = order?.row
-  const changed = !(await hasOrderNotice(trx, ctx.shop.id, { orderId, kind: 'canceled' }))
+  const changed = !(await isOrderCanceled(trx, ctx.shop.id, orderId))
   if (changed) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellationNotice(ctx, orderId, details))
   if (row) {
     const moved = await cancelCommission(ctx, trx, row)
@@ -235,7 +235,7 @@ export async function previewCancellation(ctx: Context, orderId: string): Promis
   const plan = row && (await planCancellation(ctx, db, row))
   if (plan) return { outcome: 'applied', changed: true, row: { ...row, orderStatus: plan.to }, clawback: plan.clawback }
   if (row && FINAL_STATUSES.includes(row.orderStatus)) return unchanged(row)
-  const changed = !(await hasOrderNotice(db, ctx.shop.id, { orderId, kind: 'canceled' }))
+  const changed = !(await isOrderCanceled(db, ctx.shop.id, orderId))
   return { outcome: order ? 'noted' : 'stored', changed, row }
 }
 

@@ -1,3 +1,4 @@
+import { deleteRows, insertRow, updateRows } from '../../database/rows.ts'
 import { conflict, conflictWithRemedy, invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -16,14 +17,11 @@ import { sumLine } from '../ledger/batch-commissions.ts'
 import { onlyProgramOf, payoutNotFound } from '../ledger/batch-totals.ts'
 import {
   deleteDiscardedLines,
-  deleteFile,
   findFile,
   findLinesOfBatch,
-  insertFile,
   insertLines,
   listFiles,
   listLinesOfFile,
-  updateFile,
 } from '../ledger/payment-lines.ts'
 import { findBatch } from '../ledger/payouts.ts'
 import { fileNotFound, toFile } from '../payouts/discard.ts'
@@ -125,12 +123,14 @@ export async function create(ctx: Context, id: string, body: Body<'createPayoutF
   return created
 }
 
+const keyOf = ({ shopId, id }: PayoutFileRow) => ({ shopId, id })
+
 const createAtOnce = (ctx: Context, file: PayoutFileRow, affiliateIds: string[]) =>
   mutate(ctx, async (trx) => {
     const current = await findFile(trx, ctx.shop.id, file.id)
     if (current?.status === 'SENT') return { result: toFile(current), audit: null }
     if (current?.status === 'DISCARDED') throw fileDiscarded()
-    if (!current) await insertFile(trx, file)
+    if (!current) await insertRow(trx, 'payoutFiles', file)
     const added = await addLines(ctx, trx, current ?? file, affiliateIds)
     if (added.lines === 0) throw nothingToSend()
     return finish(ctx, trx, { ...(current ?? file), ...added })
@@ -142,7 +142,7 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
     const isKnown = await findFile(trx, ctx.shop.id, file.id)
     if (isKnown) return { result: undefined, audit: null }
     await requireOpen(trx, file)
-    await insertFile(trx, file)
+    await insertRow(trx, 'payoutFiles', file)
     return { result: undefined, audit: { action: 'payout_file.started', subjectId: file.id } }
   })
   const step = async (trx: Transaction, some: string[]) => {
@@ -150,7 +150,7 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
     // Another request with the same ID has completed it.
     if (current?.status !== 'PREPARING') return
     const added = await addLines(ctx, trx, current, some)
-    await updateFile(trx, current, { ...added, updatedAt: nowIso(ctx) })
+    await updateRows(trx, 'payoutFiles', keyOf(file), { ...added, updatedAt: nowIso(ctx) })
   }
   for (let start = 0; start < affiliateIds.length; start += MAX_LINES_AT_ONCE) {
     const some = affiliateIds.slice(start, start + MAX_LINES_AT_ONCE)
@@ -166,7 +166,7 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
       throw fileDiscarded()
     }
     if (current.lines > 0) return finish(ctx, trx, current)
-    await deleteFile(trx, current)
+    await deleteRows(trx, 'payoutFiles', keyOf(file))
     return { result: undefined, audit: { action: 'payout_file.discarded', subjectId: file.id } }
   })
   if (!finished) throw nothingToSend()
@@ -185,7 +185,7 @@ async function requireOpen(trx: Transaction, { shopId, batchId }: PayoutFileRow)
 async function finish(ctx: Context, trx: Transaction, file: PayoutFileRow) {
   const { lines, totalCents } = file
   const changes = { status: 'SENT' as const, lines, totalCents, updatedAt: nowIso(ctx) }
-  await updateFile(trx, file, changes)
+  await updateRows(trx, 'payoutFiles', keyOf(file), changes)
   const { batchId, format, currency } = file
   const data = { batchId, format, currency, lines, totalCents }
   return { result: toFile({ ...file, ...changes }), audit: { action: 'payout_file.created', subjectId: file.id, data } }

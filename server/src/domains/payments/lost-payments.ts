@@ -1,3 +1,4 @@
+import { deleteRows, insertRow } from '../../database/rows.ts'
 import { type Context, type Deps, nowIso } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -10,11 +11,9 @@ import { operatorContext } from '../accounts/shops.ts'
 import { sumLine } from '../ledger/batch-commissions.ts'
 import {
   deleteDiscardedLines,
-  deleteFile,
   deleteLinesOfFile,
   findFile,
   findLinesOfBatch,
-  insertFile,
   insertLines,
   listLinesOfFile,
 } from '../ledger/payment-lines.ts'
@@ -149,7 +148,7 @@ const carryFileOver = (ctx: Context, { file, lines }: FileWithLines): Promise<Se
     if (batch?.status === 'OPEN') {
       // The backup was taken while lines were added to the file.
       await deleteLinesOfFile(trx, { shopId, id, limit: Number.MAX_SAFE_INTEGER })
-      await deleteFile(trx, file)
+      await deleteRows(trx, 'payoutFiles', { shopId, id })
       for (let start = 0; start < lines.length; start += MAX_LINES_AT_ONCE)
         added.push(...(await fittingLines(trx, file, lines.slice(start, start + MAX_LINES_AT_ONCE))))
     }
@@ -157,7 +156,7 @@ const carryFileOver = (ctx: Context, { file, lines }: FileWithLines): Promise<Se
     const totalCents = added.reduce((sum, { amountCents }) => sum + amountCents, 0)
     const updatedAt = nowIso(ctx)
     const none = { settledLines: 0, settledCents: 0, returnedLines: 0, returnedCents: 0, assumedPaid: 0 as const }
-    await insertFile(trx, { ...file, ...none, lines: added.length, totalCents, updatedAt })
+    await insertRow(trx, 'payoutFiles', { ...file, ...none, lines: added.length, totalCents, updatedAt })
     const unreported = { state: 'SENT' as const, reference: null, reason: null, date: null, updatedAt }
     await insertLines(
       trx,

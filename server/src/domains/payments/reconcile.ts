@@ -1,3 +1,4 @@
+import { updateRows } from '../../database/rows.ts'
 import { payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
@@ -15,8 +16,6 @@ import {
   findPaidAt,
   listUnpaid,
   sumFiles,
-  updateFile,
-  updateLine,
   updateToPaidById,
 } from '../ledger/payment-lines.ts'
 import { findBatch } from '../ledger/payouts.ts'
@@ -201,7 +200,7 @@ async function apply(
     const file = await findFile(trx, ctx.shop.id, fileId)
     if (!file) throw new Error('The file of a line is missing')
     for (const { before, after } of ofFile) {
-      await updateLine(trx, after, after)
+      await updateRows(trx, 'payoutLines', { shopId: after.shopId, id: after.id }, after)
       if (before.state === 'SENT') paidIds.push(...(await payLine(ctx, trx, { batch, line: after, file })))
       if (after.state === 'RETURNED') audits.push(await addReturned(ctx, trx, after))
     }
@@ -263,7 +262,9 @@ async function updateFileSums(ctx: Context, trx: Transaction, file: PayoutFileRo
       returnedCents += after.amountCents
     }
   }
-  await updateFile(trx, file, { settledLines, settledCents, returnedLines, returnedCents, updatedAt: nowIso(ctx) })
+  const sums = { settledLines, settledCents, returnedLines, returnedCents }
+  const { shopId, id } = file
+  await updateRows(trx, 'payoutFiles', { shopId, id }, { ...sums, updatedAt: nowIso(ctx) })
 }
 
 /** Marks a batch as paid once all of its payments are settled or returned. */
@@ -315,7 +316,8 @@ async function payStep(ctx: Context, line: PayoutLineRow): Promise<boolean> {
   const hasDeliveries = await ctx.db.transact(async (trx, chain) => {
     const file = await findFile(trx, ctx.shop.id, fileId)
     if (!file || file.status === 'DISCARDED') return undefined
-    if (!file.assumedPaid) await updateFile(trx, file, { assumedPaid: 1 })
+    if (!file.assumedPaid)
+      await updateRows(trx, 'payoutFiles', { shopId: ctx.shop.id, id: fileId }, { assumedPaid: 1 })
     const ids = await listUnpaid(trx, ctx.shop.id, line, MAX_PAID_AT_ONCE)
     const paidAt = (await findPaidAt(trx, ctx.shop.id, line)) ?? nowIso(ctx)
     await updateToPaidById(trx, ctx.shop.id, { batchId, paidAt }, ids)

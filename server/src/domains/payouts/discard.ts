@@ -1,10 +1,11 @@
+import { updateRows } from '../../database/rows.ts'
 import { conflict, notFound, payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { PayoutFileRow } from '../../database/tables.ts'
-import { deleteLinesOfFile, findFile, listPreparing, updateFile } from '../ledger/payment-lines.ts'
+import { deleteLinesOfFile, findFile, listPreparing } from '../ledger/payment-lines.ts'
 import { findBatch } from '../ledger/payouts.ts'
 
 type PayoutFile = components['schemas']['PayoutFile']
@@ -46,7 +47,7 @@ export async function discardPreparing(ctx: Context, trx: Transaction, batchId: 
 /** From then on, its lines do not count. */
 async function discardFile(ctx: Context, trx: Transaction, file: PayoutFileRow) {
   const changes = { status: 'DISCARDED' as const, lines: 0, totalCents: 0, updatedAt: nowIso(ctx) }
-  await updateFile(trx, file, changes)
+  await updateRows(trx, 'payoutFiles', { shopId: file.shopId, id: file.id }, changes)
   const { batchId, format, currency, lines, totalCents } = file
   const data = { batchId, format, currency, lines, totalCents }
   return { after: { ...file, ...changes }, audit: { action: 'payout_file.discarded', subjectId: file.id, data } }

@@ -1,3 +1,4 @@
+import { insertRow, updateIfUnchanged } from '../../database/rows.ts'
 import { ApiError, concurrentChange, conflict, conflictWithRemedy, payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -186,7 +187,7 @@ async function createFrom(
       const minimumPayoutCents = requireMinimum({ ...ctx, shop }, plan, initial)
       const columns = newBatch(ctx, filter, plan)
       const row = { id, shopId: shop.id, version: 1, ...columns, minimumPayoutCents, ...EMPTY_TOTALS, ...claim }
-      await queries.insertBatch(trx, row)
+      await insertRow(trx, 'payoutBatches', row)
       return row
     },
   })
@@ -226,7 +227,7 @@ async function startChange<Changes extends Partial<PayoutBatchRow>>(
   batch: PayoutBatchRow,
   changes: Changes,
 ): Promise<PayoutBatchRow> {
-  if (!(await queries.updateBatchIfUnchanged(trx, batch.shopId, batch, changes))) throw concurrentChange()
+  if (!(await updateIfUnchanged(trx, 'payoutBatches', batch, changes))) throw concurrentChange()
   return { ...batch, ...changes, version: batch.version + 1 }
 }
 

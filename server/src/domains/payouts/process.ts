@@ -1,3 +1,4 @@
+import { updateIfUnchanged } from '../../database/rows.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { concurrentChange, payoutProcessing, storageUnavailable } from '../../contract/errors.ts'
 import {
@@ -261,7 +262,7 @@ async function complete(ctx: Context, trx: Transaction, batch: PayoutBatchRow, d
   const { changes, audits, event, data } = await outcomeOf(ctx, trx, batch, done)
   const after = { ...batch, ...UNCLAIMED, ...changes }
   const { id, shopId: _, version: __, ...columns } = after
-  if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, columns))) throw concurrentChange()
+  if (!(await updateIfUnchanged(trx, 'payoutBatches', batch, columns))) throw concurrentChange()
   const { previousStatus = null } = done.process
   const action = event === 'payout.failed' ? 'payout.canceled' : event
   return {
@@ -333,7 +334,7 @@ async function resume(deps: ServerDeps, dead: PayoutBatchRow): Promise<void> {
   const claim = newClaim(deps)
   try {
     const isOurs = await deps.db.transact(
-      (trx) => queries.updateBatchIfUnchanged(trx, dead.shopId, dead, claim),
+      (trx) => updateIfUnchanged(trx, 'payoutBatches', dead, claim),
       dead.shopId,
     )
     if (isOurs) await run(deps, { ...dead, ...claim, version: dead.version + 1 })

@@ -1,3 +1,4 @@
+import { findRow, insertRow } from '../../database/rows.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { type Context, type Deps, nowIso } from '../../core/context.ts'
 import { splitLines } from '../../core/ndjson.ts'
@@ -8,7 +9,7 @@ import { operatorContext } from '../accounts/shops.ts'
 import { completeErasures, type LoggedErasure, repeatErasure } from './erasure.ts'
 import { createPause, pages } from './find.ts'
 import { hashesOfMailbox, isComparable, mailboxesIn } from './person.ts'
-import { findErasure, insertErasure, listErasures } from './queries.ts'
+import { listErasures } from './queries.ts'
 
 export interface RepeatedErasures {
   repeated: number
@@ -70,7 +71,7 @@ export async function repeatErasures(deps: Deps, log: LoggedErasure[]): Promise<
 
 async function repeatInShop(ctx: Context, log: LoggedErasure[], result: RepeatedErasures): Promise<void> {
   await completeErasures(ctx)
-  const known = await Promise.all(log.map(({ id }) => findErasure(ctx.db.read, ctx.shop.id, id)))
+  const known = await Promise.all(log.map(({ id }) => findRow(ctx.db.read, 'erasures', { shopId: ctx.shop.id, id })))
   const missing = log
     .filter((_, i) => known[i] === undefined)
     .sort((a, b) => (a.startedAt < b.startedAt ? -1 : Number(a.startedAt > b.startedAt)))
@@ -94,7 +95,7 @@ async function repeatInShop(ctx: Context, log: LoggedErasure[], result: Repeated
 const recordErasure = (ctx: Context, erasure: LoggedErasure): Promise<void> =>
   ctx.db.transact(
     (trx) =>
-      insertErasure(trx, ctx.shop.id, {
+      insertRow(trx, 'erasures', {
         ...erasure,
         subject: null,
         rows: 0,

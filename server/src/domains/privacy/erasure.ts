@@ -1,3 +1,4 @@
+import { findRow, insertRow, updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { conflict, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -13,18 +14,15 @@ import { CONFIGURED_TABLES, PERSONAL_TABLES } from '../../database/personal-data
 import type { Row } from '../../database/table-keys.ts'
 import type { AffiliateRow, AuditRow, ErasureRow, UserRow } from '../../database/tables.ts'
 import { operatorContext } from '../accounts/shops.ts'
-import { findAffiliatesById, updateAffiliateIfUnchanged } from '../affiliates/queries.ts'
+import { findAffiliatesById } from '../affiliates/queries.ts'
 import { readBalance } from '../ledger/balance.ts'
 import { isConfiguredWith, matchPerson } from './concern.ts'
 import { createPause, findIds, pages } from './find.ts'
 import { hashOfPerson, mailboxHashOf, Person, requireAddress } from './person.ts'
 import {
   addErasedRows,
-  findErasure,
   incrementErasureVersion,
-  insertErasure,
   listUnfinishedErasures,
-  updateErasure,
 } from './queries.ts'
 import { type Change, changeRows, toStoredChange } from './write.ts'
 
@@ -70,7 +68,7 @@ export async function erasePerson(ctx: Context, email: string): Promise<Erasure>
 
 /** @throws ApiError 404 `erasure_not_found`. */
 export async function readErasure(ctx: Context, id: string): Promise<Erasure> {
-  const row = await findErasure(ctx.db.read, ctx.shop.id, id)
+  const row = await findRow(ctx.db.read, 'erasures', { shopId: ctx.shop.id, id })
   if (!row) throw notFound('erasure_not_found', 'No erasure with this id exists in your shop.')
   return {
     id: row.id,
@@ -182,10 +180,10 @@ async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promi
     )) {
       const now = nowIso(ctx)
       const changes = { deletedAt: now, updatedAt: now }
-      await updateAffiliateIfUnchanged(trx, ctx.shop.id, affiliate, changes)
+      await updateIfUnchanged(trx, 'affiliates', affiliate, changes)
       audit.push({ action: 'affiliate.archived', subjectId: affiliate.id })
     }
-    await insertErasure(trx, ctx.shop.id, row)
+    await insertRow(trx, 'erasures', row)
     await incrementErasureVersion(trx, ctx.shop.id)
     return { result: row, audit }
   })
@@ -248,7 +246,7 @@ function noteAudits(
 
 /** An erasure's person. The IDs are stored before anything is replaced. */
 async function personOf(ctx: Context, row: ErasureRow): Promise<Person> {
-  const current = (await findErasure(ctx.db.read, ctx.shop.id, row.id)) ?? row
+  const current = (await findRow(ctx.db.read, 'erasures', { shopId: ctx.shop.id, id: row.id })) ?? row
   const subject = openSubject(ctx, current)
   const person = new Person(subject.email, { key: subject.key, mailboxHash: mailboxHashOf(ctx, subject.email) })
   if (subject.ids) {
@@ -268,7 +266,8 @@ async function personOf(ctx: Context, row: ErasureRow): Promise<Person> {
     codes: [...codes],
   }
   const sealed = sealSubject(ctx, row.id, { ...subject, ids })
-  await ctx.db.transact((trx) => updateErasure(trx, ctx.shop.id, row.id, { subject: sealed }), ctx.shop.id)
+  const key = { shopId: ctx.shop.id, id: row.id }
+  await ctx.db.transact((trx) => updateRows(trx, 'erasures', key, { subject: sealed }), ctx.shop.id)
   return personOf(ctx, row)
 }
 
@@ -340,10 +339,11 @@ interface Outcome {
 async function finish(ctx: Context, { id }: ErasureRow, { mentions, auditRows }: Outcome): Promise<void> {
   const finishedAt = nowIso(ctx)
   await mutate(ctx, async (trx) => {
-    const current = await findErasure(trx, ctx.shop.id, id)
+    const current = await findRow(trx, 'erasures', { shopId: ctx.shop.id, id })
     // Another process was faster.
     if (!current || current.finishedAt !== null) return { result: undefined, audit: null }
-    await updateErasure(trx, ctx.shop.id, id, { subject: null, mentions: JSON.stringify(mentions), finishedAt })
+    const ended = { subject: null, mentions: JSON.stringify(mentions), finishedAt }
+    await updateRows(trx, 'erasures', { shopId: ctx.shop.id, id }, ended)
     await incrementErasureVersion(trx, ctx.shop.id)
     const data = { rows: current.rows, auditRows }
     return { result: undefined, audit: { action: PERSON_ERASED, subjectId: id, data } }

@@ -1,3 +1,4 @@
+import { deleteRows } from '../../database/rows.ts'
 import { conflict, invalidBody, notFound, programNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -63,7 +64,7 @@ export async function set(ctx: Context, programId: string, body: Body<'setGeoRul
 /** @throws ApiError 404 `geo_rule_not_found`. */
 export async function remove(ctx: Context, programId: string) {
   return mutate(ctx, async (trx) => {
-    if (!(await rules.deleteGeoRule(trx, ctx.shop.id, programId))) {
+    if ((await deleteRows(trx, 'geoRules', { shopId: ctx.shop.id, programId })) === 0) {
       throw notFound('geo_rule_not_found', 'This program has no geo rule.')
     }
     return {

@@ -1,3 +1,4 @@
+import { findRow, insertRow } from '../../database/rows.ts'
 import { conflict, invalidField, notFound, programNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -43,7 +44,7 @@ export async function create(ctx: Context, body: Body<'createProductRule'>) {
       rate,
       createdAt: nowIso(ctx),
     }
-    if (await rules.hasProductRule(trx, ctx.shop.id, row)) {
+    if (await findRow(trx, 'productRules', { shopId: ctx.shop.id, programId, kind, value })) {
       throw conflict(
         'product_rule_exists',
         'The program already has a rule for this product or variant. Delete that rule first.',
@@ -55,7 +56,7 @@ export async function create(ctx: Context, body: Body<'createProductRule'>) {
         'A shop can have 10,000 product rules. Remove one before you create another.',
       )
     }
-    await rules.insertProductRule(trx, ctx.shop.id, row)
+    await insertRow(trx, 'productRules', row)
     const data = { programId, kind, value, commissionType, rate }
     return { result: toProductRule(row), audit: { action: 'product_rule.created', subjectId: row.id, data } }
   })

@@ -1,3 +1,4 @@
+import { insertRow, updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import { type ApiError, concurrentChange, conflict, invalidField, programNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -60,8 +61,9 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
   if (!rate.ok) throw rateError(rate.reason, { type: commissionType, currency })
   return mutate(ctx, async (trx) => {
     const createdAt = nowIso(ctx)
-    const row: Omit<ProgramRow, 'shopId'> = {
+    const row: ProgramRow = {
       id: ctx.newId('prg'),
+      shopId: ctx.shop.id,
       name,
       description,
       cookieDurationDays,
@@ -78,8 +80,9 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
       createdAt,
       updatedAt: createdAt,
     }
-    await programs.insertProgram(trx, ctx.shop.id, row)
-    const isDefault = await programs.setDefaultProgramIfNone(trx, ctx.shop.id, row.id)
+    await insertRow(trx, 'programs', row)
+    const withoutDefault = { id: ctx.shop.id, defaultProgramId: null }
+    const isDefault = (await updateRows(trx, 'shops', withoutDefault, { defaultProgramId: row.id })) === 1
     const result = toProgram(await programs.findProgramView(trx, ctx.shop.id, row.id))
     return { result, audit: { action: 'program.created', subjectId: row.id, data: { isDefault } } }
   })
@@ -105,7 +108,7 @@ export async function update(ctx: Context, id: string, body: Body<'updateProgram
         'commissionType',
       )
     if (fields.length > 0) {
-      const updated = await programs.updateProgramIfUnchanged(trx, ctx.shop.id, before, {
+      const updated = await updateIfUnchanged(trx, 'programs', before, {
         ...changes,
         updatedAt: nowIso(ctx),
       })

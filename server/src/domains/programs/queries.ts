@@ -1,6 +1,6 @@
+import { findRow } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
-import { updateIfUnchanged } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow, ProgramTermsRow } from '../../database/tables.ts'
@@ -114,35 +114,7 @@ export const listProgramNames = (db: Reader, shopId: string, limit: number): Pro
 
 export type NamedProgram = Pick<ProgramRow, 'id' | 'name' | 'status'>
 
-export async function insertProgram(trx: Transaction, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('programs')
-    .values({ shopId, ...row })
-    .execute()
-}
-
-/** Updates a program unless it was changed since it was read. Returns whether it was updated. */
-export const updateProgramIfUnchanged = (
-  trx: Transaction,
-  shopId: string,
-  row: ProgramRow,
-  changes: Partial<ProgramRow>,
-): Promise<boolean> => updateIfUnchanged(trx, shopId, 'programs', { row, changes })
-
-export const findTerms = (
-  db: Reader,
-  shopId: string,
-  { programId, version }: Pick<ProgramTermsRow, 'programId' | 'version'>,
-): Promise<ProgramTermsRow | undefined> =>
-  db
-    .selectFrom('programTerms')
-    .selectAll()
-    .where('shopId', '=', shopId)
-    .where('programId', '=', programId)
-    .where('version', '=', version)
-    .executeTakeFirst()
-
-/** The versions of programs that were in force at either of two instants, in their order. */
+/** Program versions in force at either of two instants, in order. */
 export const listTermsInForce = (
   db: Reader,
   shopId: string,
@@ -191,13 +163,9 @@ export const listTerms = (db: Reader, shopId: string, programIds: string[]): Pro
     .orderBy('version')
     .execute()
 
-export async function insertTerms(trx: Transaction, row: ProgramTermsRow): Promise<void> {
-  await trx.insertInto('programTerms').values(row).execute()
-}
-
-/** Whether the current terms of a program have rules. */
+/** Whether a program's current terms have rules. */
 export const hasTermsRules = async (db: Reader, { shopId, id, termsVersion }: ProgramRow): Promise<boolean> => {
-  const terms = await findTerms(db, shopId, { programId: id, version: termsVersion })
+  const terms = await findRow(db, 'programTerms', { shopId, programId: id, version: termsVersion })
   return terms !== undefined && terms.rules !== '[]'
 }
 
@@ -230,36 +198,8 @@ export function listProductRules(db: Reader, shopId: string, query: PageQuery & 
   return pageOf(list.orderBy('createdAt', 'desc').orderBy('id', 'desc'), query)
 }
 
-/** Whether the program has a rule for this product or variant. */
-export async function hasProductRule(
-  db: Reader,
-  shopId: string,
-  rule: Pick<ProductRuleRow, 'programId' | 'kind' | 'value'>,
-): Promise<boolean> {
-  const row = await db
-    .selectFrom('productRules')
-    .select('id')
-    .where('shopId', '=', shopId)
-    .where('programId', '=', rule.programId)
-    .where('kind', '=', rule.kind)
-    .where('value', '=', rule.value)
-    .executeTakeFirst()
-  return row !== undefined
-}
-
 export const countProductRules = (db: Reader, shopId: string): Promise<number> =>
   countOf(db.selectFrom('productRules').where('shopId', '=', shopId))
-
-export async function insertProductRule(
-  trx: Transaction,
-  shopId: string,
-  row: Omit<ProductRuleRow, 'shopId'>,
-): Promise<void> {
-  await trx
-    .insertInto('productRules')
-    .values({ ...row, shopId })
-    .execute()
-}
 
 /** Deletes a rule. Returns its row, if it existed. */
 export const deleteProductRule = (trx: Transaction, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
@@ -284,16 +224,6 @@ export async function upsertGeoRule(
     .values({ shopId, programId, ...changes })
     .onConflict((conflict) => conflict.columns(['shopId', 'programId']).doUpdateSet(changes))
     .execute()
-}
-
-/** Deletes a rule. Returns whether it existed. */
-export async function deleteGeoRule(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('geoRules')
-    .where('shopId', '=', shopId)
-    .where('programId', '=', programId)
-    .executeTakeFirst()
-  return numDeletedRows === 1n
 }
 
 interface OfProgram {
@@ -324,14 +254,3 @@ export const toGeoRule = (row: Pick<GeoRuleRow, 'countries' | 'states' | 'cities
 /** Whether the shop has a program. */
 export const hasPrograms = async (db: Reader, shopId: string): Promise<boolean> =>
   (await db.selectFrom('programs').select('id').where('shopId', '=', shopId).limit(1).executeTakeFirst()) !== undefined
-
-/** Makes a program the shop's default unless it has one. Returns whether it did. */
-export async function setDefaultProgramIfNone(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('shops')
-    .set({ defaultProgramId: programId })
-    .where('id', '=', shopId)
-    .where('defaultProgramId', 'is', null)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}

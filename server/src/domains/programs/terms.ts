@@ -1,3 +1,4 @@
+import { findRow, insertRow, updateIfUnchanged } from '../../database/rows.ts'
 import { affiliateNotFound, concurrentChange, invalidField, notFound, programNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
@@ -11,7 +12,7 @@ import { rateFromInput } from '../../engine/program-rate.ts'
 import { hasMoneyCondition } from '../../engine/terms.ts'
 import { ruleText, termsSentence } from '../../engine/terms-texts.ts'
 import { rateError } from './programs.ts'
-import { countAffiliates, findProgram, findTerms, insertTerms, updateProgramIfUnchanged } from './queries.ts'
+import { countAffiliates, findProgram } from './queries.ts'
 
 type Terms = components['schemas']['ProgramTerms']
 
@@ -54,7 +55,7 @@ async function readTerms(
 ): Promise<ProgramTermsRow | undefined> {
   const { shopId, id: programId, commissionType, createdAt } = program
   if (version === 1) return { ...FIRST, shopId, programId, commissionType, currency: shop.currency, createdAt }
-  return findTerms(db, shopId, { programId, version })
+  return findRow(db, 'programTerms', { shopId, programId, version })
 }
 
 /**
@@ -91,9 +92,9 @@ export async function set(ctx: Context, id: string, body: Body<'setProgramTerms'
     if (body.version !== undefined && body.version !== current.version) throw concurrentChange()
     const ids = [...new Set(rules.flatMap(({ when }) => when.affiliateIds ?? []))]
     if (ids.length > 0 && (await countAffiliates(trx, shop.id, ids)) < ids.length) throw affiliateNotFound()
-    await insertTerms(trx, next)
+    await insertRow(trx, 'programTerms', next)
     const changes = { termsVersion: next.version, updatedAt: next.createdAt }
-    if (!(await updateProgramIfUnchanged(trx, shop.id, program, changes))) throw concurrentChange()
+    if (!(await updateIfUnchanged(trx, 'programs', program, changes))) throw concurrentChange()
     const result = toTerms(next, program)
     const { version } = result
     return {

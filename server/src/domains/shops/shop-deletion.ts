@@ -1,3 +1,4 @@
+import { updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import { concurrentChange, conflict, shopNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, type Deps, nowIso, type Operator } from '../../core/context.ts'
@@ -6,7 +7,7 @@ import { mutate } from '../../core/mutate.ts'
 import type { Transaction } from '../../database/database.ts'
 import { SHOP_TABLES, type TableName } from '../../database/personal-data.ts'
 import { deleteRowsOfShop } from '../../database/table-keys.ts'
-import { findAuditHead, listTestShops, markShopAsDeleted, updateShopIfUnchanged } from '../accounts/queries.ts'
+import { findAuditHead, listTestShops } from '../accounts/queries.ts'
 import { operatorContext } from '../accounts/shops.ts'
 import { hasOpenBatch } from '../ledger/payouts.ts'
 
@@ -84,7 +85,8 @@ async function deleteRows(deps: Deps, shopId: string, until: number): Promise<De
  * deleteTestShopRows} deletes the rest. Returns false if the deletion had already started.
  */
 export async function beginTestShopDeletion(trx: Transaction, shopId: string, at: string): Promise<boolean> {
-  if (!(await markShopAsDeleted(trx, shopId, at))) return false
+  const marks = { suspendedAt: at, deletionStartedAt: at }
+  if ((await updateRows(trx, 'shops', { id: shopId, deletionStartedAt: null }, marks)) === 0) return false
   for (const table of CREDENTIALS)
     while ((await deleteRowsOfShop(trx, table, { shopId, limit: STEP_ROWS })) === STEP_ROWS);
   return true
@@ -123,7 +125,7 @@ async function begin(ctx: Context, { name, digest, force = false }: Confirmation
     if (!force && (await hasOpenBatch(trx, shop.id)))
       throw conflict('shop_has_open_batch', 'The shop has an open payout batch. Pay or cancel it, or send force=1.')
     const at = nowIso(ctx)
-    if (!(await updateShopIfUnchanged(trx, shop, { deletionStartedAt: at }))) throw concurrentChange()
+    if (!(await updateIfUnchanged(trx, 'shops', shop, { deletionStartedAt: at }))) throw concurrentChange()
     for (const { id } of await listTestShops(trx, shop.id)) await beginTestShopDeletion(trx, id, at)
     return {
       result: undefined,

@@ -1,3 +1,4 @@
+import { updateIfUnchanged } from '../../database/rows.ts'
 import { createHash } from 'node:crypto'
 import { concurrentChange } from '../../contract/errors.ts'
 import { type Context, nowIso, type Operator } from '../../core/context.ts'
@@ -5,7 +6,6 @@ import { mutate } from '../../core/mutate.ts'
 import { toByteStream } from '../../core/ndjson.ts'
 import { SHOP_TABLES, type TableName } from '../../database/personal-data.ts'
 import { pagesOf, type Row } from '../../database/table-keys.ts'
-import { updateShopIfUnchanged } from '../accounts/queries.ts'
 import { operatorContext } from '../accounts/shops.ts'
 
 /** Credentials, and what only they give access to. */
@@ -66,8 +66,8 @@ const withoutSecrets = (row: Row): Row =>
 async function recordExport(ctx: Context, { rows, sha256 }: { rows: number; sha256: string }): Promise<void> {
   const audit = { action: 'shop.exported', subjectId: ctx.shop.id, data: { rows, sha256 } }
   await mutate(ctx, async (trx) => {
-    // An export that began before the shop was suspended may lack the last changes.
-    if (ctx.shop.suspendedAt !== null && !(await updateShopIfUnchanged(trx, ctx.shop, { exportDigest: sha256 })))
+    // An export that started before the shop was suspended may lack the last changes.
+    if (ctx.shop.suspendedAt !== null && !(await updateIfUnchanged(trx, 'shops', ctx.shop, { exportDigest: sha256 })))
       throw concurrentChange()
     return { result: undefined, audit }
   })

@@ -1,3 +1,4 @@
+import { insertRow, updateIfUnchanged } from '../../database/rows.ts'
 import { concurrentChange, conflict, invalidBody, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { clockOf, nowIso, type OwnerContext, systemClock } from '../../core/context.ts'
@@ -7,14 +8,7 @@ import { parseBodyInstant } from '../../core/time.ts'
 import type { Reader } from '../../database/database.ts'
 import type { ShopRow } from '../../database/tables.ts'
 import { newSecret, SCOPES } from '../accounts/keys.ts'
-import {
-  findShop,
-  insertApiKey,
-  insertShop,
-  insertUser,
-  listTestShops,
-  updateShopIfUnchanged,
-} from '../accounts/queries.ts'
+import { findShop, listTestShops } from '../accounts/queries.ts'
 import { newShop } from '../accounts/shops.ts'
 import { newUser } from '../accounts/users.ts'
 import { makeDuePending } from '../webhooks/delivery-queries.ts'
@@ -54,6 +48,7 @@ export async function create(
   const { secret: apiKey, ...stored } = newSecret({ shop, random: ctx.random })
   const key = {
     id: ctx.newId('key'),
+    shopId: shop.id,
     label: 'Test',
     ...stored,
     scopes: JSON.stringify(SCOPES),
@@ -68,9 +63,9 @@ export async function create(
   return mutate(ctx, async (trx) => {
     if ((await listActive(trx, testOf)).length >= MAX_TEST_SHOPS)
       throw conflict('test_shop_limit_reached', `A shop can have ${MAX_TEST_SHOPS} test shops. Delete one first.`)
-    await insertShop(trx, shop)
-    await insertUser(trx, shop.id, user)
-    await insertApiKey(trx, shop.id, key)
+    await insertRow(trx, 'shops', shop)
+    await insertRow(trx, 'users', user)
+    await insertRow(trx, 'apiKeys', key)
     await beginAudit({ ...ctx, shop }, trx, { action: 'shop.created', subjectId: shop.id, data: { plan } })
     return {
       result: { ...toTestShop(ctx, shop), ownerToken, apiKey },
@@ -123,7 +118,7 @@ export async function advance(
   try {
     await mutate(target, async (trx) => {
       const changes = { clockOffsetMs: advanced.clockOffsetMs, updatedAt: nowIso(target) }
-      if (!(await updateShopIfUnchanged(trx, shop, changes))) throw concurrentChange()
+      if (!(await updateIfUnchanged(trx, 'shops', shop, changes))) throw concurrentChange()
       const audit = { action: 'test_clock.advanced', subjectId: id, data: { seconds: ms / 1000 } }
       return { result: undefined, audit }
     })

@@ -1,3 +1,4 @@
+import { deleteRows, findRow } from '../../database/rows.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -8,13 +9,7 @@ import { storedOrderId } from '../../engine/normalize.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
 import { requireSourceDomain } from '../accounts/store-connection.ts'
 import { findAffiliateByCodeOrSlug } from '../affiliates/name-queries.ts'
-import {
-  deleteOrderNotices,
-  findPaymentOrder,
-  insertOrderNoticeIfNew,
-  insertPaymentIfNew,
-  listOrderNotices,
-} from '../ledger/order-notices.ts'
+import { insertOrderNoticeIfNew, insertPaymentIfNew, listOrderNotices } from '../ledger/order-notices.ts'
 import { findOrder } from '../ledger/orders.ts'
 import { applyNotices, reportCancellation, reportRefund, reportRefundCancellation } from '../orders/notices.ts'
 import { recordOrder } from '../orders/record-order.ts'
@@ -169,7 +164,7 @@ async function linkPayments(receiver: Receiver, orderId: string, payments: strin
     const early = storedOrderId(store.source, paymentId)
     const notices = (await listOrderNotices(trx, ctx.shop.id, early)).map((notice) => ({ ...notice, orderId }))
     if (notices.length === 0) continue
-    await deleteOrderNotices(trx, ctx.shop.id, early)
+    await deleteRows(trx, 'orderNotices', { shopId: ctx.shop.id, orderId: early })
     for (const notice of notices) await insertOrderNoticeIfNew(trx, ctx.shop.id, notice)
     const { parseRefund } = store
     const { audits: audit, events } = await applyNotices(ctx, trx, { orderId, notices, parseRefund })
@@ -182,8 +177,8 @@ async function linkPayments(receiver: Receiver, orderId: string, payments: strin
 async function findRefundedOrder({ ctx, trx, store }: Receiver, order: RefundedOrder): Promise<string> {
   if ('orderId' in order) return storedOrderId(store.source, order.orderId)
   for (const paymentId of order.payments) {
-    const orderId = await findPaymentOrder(trx, ctx.shop.id, paymentId)
-    if (orderId !== undefined) return orderId
+    const payment = await findRow(trx, 'orderPayments', { shopId: ctx.shop.id, paymentId })
+    if (payment) return payment.orderId
   }
   return storedOrderId(store.source, order.payments[0]!)
 }

@@ -1,3 +1,4 @@
+import { findRow, updateRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { SubscriptionRow } from '../../database/tables.ts'
@@ -5,6 +6,8 @@ import type { SubscriptionRow } from '../../database/tables.ts'
 /** A new subscription's state, without retries or extended events. */
 export const PLAIN_SUBSCRIPTION = {
   maxInFlight: 2,
+  previousSecret: null,
+  previousSecretUntil: null,
   retryPolicy: 'none',
   extendedEvents: 0,
   failingSince: null,
@@ -39,20 +42,15 @@ export async function measureSubscriptions(
 }
 
 export const findSubscription = (db: Reader, shopId: string, id: string): Promise<SubscriptionRow | undefined> =>
-  db.selectFrom('subscriptions').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+  findRow(db, 'subscriptions', { shopId, id })
 
 /**
  * Increments the version of the shop's subscriptions, unless another request changed them since `version` was read.
  * Returns whether it did.
  */
 export async function incrementVersionIfUnchanged(trx: Transaction, shopId: string, version: number): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('shops')
-    .set({ webhooksVersion: sql`"webhooksVersion" + 1` })
-    .where('id', '=', shopId)
-    .where('webhooksVersion', '=', version)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
+  const changes = { webhooksVersion: version + 1 }
+  return (await updateRows(trx, 'shops', { id: shopId, webhooksVersion: version }, changes)) === 1
 }
 
 /** Increments the version of the shop's subscriptions. */
@@ -76,28 +74,4 @@ export async function disableEnabled(
     .$if(reason === 'failing', (update) => update.where('failingSince', 'is not', null))
     .executeTakeFirst()
   return numUpdatedRows === 1n
-}
-
-export async function insertSubscription(
-  trx: Transaction,
-  shopId: string,
-  row: Omit<SubscriptionRow, 'shopId' | 'previousSecret' | 'previousSecretUntil'>,
-): Promise<void> {
-  await trx
-    .insertInto('subscriptions')
-    .values({ shopId, ...row })
-    .execute()
-}
-
-export async function updateSubscription(
-  trx: Transaction,
-  shopId: string,
-  id: string,
-  changes: Partial<SubscriptionRow>,
-): Promise<void> {
-  await trx.updateTable('subscriptions').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
-}
-
-export async function deleteSubscription(trx: Transaction, shopId: string, id: string): Promise<void> {
-  await trx.deleteFrom('subscriptions').where('shopId', '=', shopId).where('id', '=', id).execute()
 }

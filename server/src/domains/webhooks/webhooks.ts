@@ -1,3 +1,4 @@
+import { deleteRows, insertRow, updateRows } from '../../database/rows.ts'
 import { concurrentChange, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
@@ -57,6 +58,7 @@ export async function subscribe(ctx: WebhookContext, body: SubscriptionInput): P
     const row = {
       ...subscriptions.PLAIN_SUBSCRIPTION,
       id,
+      shopId: ctx.shop.id,
       url,
       events,
       source: body.source ?? 'api',
@@ -66,7 +68,7 @@ export async function subscribe(ctx: WebhookContext, body: SubscriptionInput): P
       createdAt: at,
       updatedAt: at,
     }
-    await subscriptions.insertSubscription(trx, ctx.shop.id, row)
+    await insertRow(trx, 'subscriptions', row)
     const result = toSubscription(row)
     // Event names and source are free text that may hold personal data, so the audit leaves them out.
     const { hasSecret, retryPolicy } = result
@@ -86,7 +88,7 @@ export async function unsubscribe(ctx: Context, id: string): Promise<components[
   const reply = await mutate(ctx, async (trx) => {
     if (!(await subscriptions.incrementVersionIfUnchanged(trx, ctx.shop.id, ctx.shop.webhooksVersion)))
       throw concurrentChange()
-    await subscriptions.deleteSubscription(trx, ctx.shop.id, id)
+    await deleteRows(trx, 'subscriptions', { shopId: ctx.shop.id, id })
     await deletePending(trx, ctx.shop.id, id)
     return {
       result: { ok: true as const, message: 'Webhook subscription removed.', id },
@@ -246,7 +248,8 @@ export async function update(
       throw concurrentChange()
     if (changes.events) await requireRoomForNames(ctx, trx, { id, events: changes.events })
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
-    await subscriptions.updateSubscription(trx, ctx.shop.id, id, { ...changes, updatedAt: after.updatedAt })
+    const key = { shopId: ctx.shop.id, id }
+    await updateRows(trx, 'subscriptions', key, { ...changes, updatedAt: after.updatedAt })
     const result = toSubscription(after)
     const data = { fields: changedFields(changes), names: result.events.length, hasSecret: result.hasSecret }
     return { result, audit: { action: 'webhook.updated', subjectId: id, data } }

@@ -1,7 +1,8 @@
+import { updateRows } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/database.ts'
 import type { ClaimedDelivery, Destination } from '../claim-queries.ts'
 import { type FinishedDelivery, recordResults } from '../delivery-queries.ts'
-import { findSubscription, updateSubscription } from '../queries.ts'
+import { findSubscription } from '../queries.ts'
 import type { Outcome } from './outcome.ts'
 import { RESPONSIVE, UNRESPONSIVE } from './plan-claims.ts'
 
@@ -73,7 +74,7 @@ export async function recordAttempts(trx: Transaction, ended: EndedAttempt[]): P
     const firstFailure = row.failingSince ?? failures[0]?.endedAt ?? null
     const failingSince = isRetried && failures.length === attempts.length ? firstFailure : null
     if (failingSince !== row.failingSince || maxInFlight !== row.maxInFlight)
-      await updateSubscription(trx, shopId, id, { failingSince, maxInFlight })
+      await updateRows(trx, 'subscriptions', { shopId, id }, { failingSince, maxInFlight })
     const reason = isRetried && reasonToDisable(failures, failingSince)
     if (reason) unreachable.push({ shopId, id, reason })
   }
