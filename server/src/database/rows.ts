@@ -83,3 +83,10 @@ export async function deleteRows<Name extends keyof Tables>(
     .executeTakeFirst()
   return Number(numDeletedRows)
 }
+
+/** Some columns of a row. */
+export const pick = <Row extends object, Column extends keyof Row>(
+  row: Row,
+  columns: readonly Column[],
+): Pick<Row, Column> =>
+  Object.fromEntries(columns.map((column) => [column, row[column]])) as Pick<Row, Column>

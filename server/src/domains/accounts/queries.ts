@@ -61,43 +61,7 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
     previousSecretHash: row.keyPreviousSecretHash,
     previousSecretUntil: row.keyPreviousSecretUntil,
   }
-  // A rest pattern would take as long as the query.
-  const shop: ShopRow = {
-    id: row.id,
-    name: row.name,
-    plan: row.plan,
-    currency: row.currency,
-    apiEnabled: row.apiEnabled,
-    defaultProgramId: row.defaultProgramId,
-    minimumPayoutCents: row.minimumPayoutCents,
-    minimumPayoutCentsByCurrency: row.minimumPayoutCentsByCurrency,
-    minimumAffiliatePayoutCentsByCurrency: row.minimumAffiliatePayoutCentsByCurrency,
-    timeZone: row.timeZone,
-    legacyMinimumPayout: row.legacyMinimumPayout,
-    taxWithholdingBps: row.taxWithholdingBps,
-    attributionPrecedence: row.attributionPrecedence,
-    clickTouch: row.clickTouch,
-    storeWebhookSecret: row.storeWebhookSecret,
-    stripeWebhookSecret: row.stripeWebhookSecret,
-    storeDomain: row.storeDomain,
-    storeDomainAliases: row.storeDomainAliases,
-    siteDomains: row.siteDomains,
-    emailHashKey: row.emailHashKey,
-    webhooksVersion: row.webhooksVersion,
-    erasureVersion: row.erasureVersion,
-    requestsPerMinute: row.requestsPerMinute,
-    maxActiveKeys: row.maxActiveKeys,
-    suspendedAt: row.suspendedAt,
-    deletionStartedAt: row.deletionStartedAt,
-    exportDigest: row.exportDigest,
-    isTest: row.isTest,
-    testOf: row.testOf,
-    clockOffsetMs: row.clockOffsetMs,
-    version: row.version,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-  }
-  return { key, shop, isApiOff: row.installationSwitch === 'off' }
+  return { key, shop: row, isApiOff: row.installationSwitch === 'off' }
 }
 
 /** Newest first. */

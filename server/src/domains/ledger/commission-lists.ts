@@ -7,7 +7,7 @@ import type { Reader } from '../../database/database.ts'
 import { preparedByShape } from '../../database/prepared.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { storedOrderIds } from '../../engine/normalize.ts'
-import { findCommissionByOrder } from './commissions.ts'
+import { COMMISSION_COLUMNS, findCommissionByOrder } from './commissions.ts'
 
 /** A column whose index can find the rows. */
 type IndexedColumn = 'id' | 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
@@ -77,47 +77,12 @@ const presentIn = (filter: ListFilter) =>
 const isCountedBy = (filter: ListFilter, ...parts: FilterRule['countedBy'][]): boolean =>
   FILTER_NAMES.some((name) => filter[name] && parts.includes(filters[name].countedBy))
 
-/** The columns of the list in the order of openapi.yaml, so that rows need no copying. */
-const LISTED_COLUMNS = [
-  'id',
-  'affiliateId',
-  'programId',
-  'externalOrderId',
-  'orderId',
-  'orderName',
-  'currency',
-  'orderCurrency',
-  'commissionType',
-  'commissionBaseCents',
-  'remainingBaseCents',
-  'commissionRateBps',
-  'commissionAmountCents',
-  'taxWithheldCents',
-  'orderSubtotalCents',
-  'orderDiscountCents',
-  'orderShippingCents',
-  'orderTaxCents',
-  'trackingMethod',
-  'attributionMethod',
-  'attributionReasonCode',
-  'restrictionReasonCode',
-  'orderStatus',
-  'payoutBatchId',
-  'termsVersion',
-  'termsRule',
-  'availableAt',
-  'happenedAt',
-  'paidAt',
-  'createdAt',
-  'updatedAt',
-] as const satisfies (keyof CommissionRow)[]
-
 /** A row of the list. */
-export type ListedCommission = Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>
+export type ListedCommission = Pick<CommissionRow, (typeof COMMISSION_COLUMNS)[number]>
 
 function pageQuery(db: Reader, values: PageFilter, index: IndexedColumn | undefined) {
   const { afterAt, afterId, limit, offset } = values
-  const list = matching(db, values, index).select(LISTED_COLUMNS)
+  const list = matching(db, values, index).select(COMMISSION_COLUMNS)
   const rest = afterAt && afterId ? list.where(afterCursor('commissions', { at: afterAt, id: afterId })) : list
   // Of a few orders, SQLite would sort by reading the shop.
   const sorting = index === 'orderId' ? withoutIndex(db, 'happenedAt') : ('happenedAt' as const)
@@ -167,7 +132,7 @@ export async function listCommissions(
 const textAndTotal = preparedByShape<PageFilter>()((db, values) => {
   const { shopId, affiliateId: scope = '', programId, status } = values
   const total = countQuery(db, { list: 'commissions', shopId, scope, programId, status })
-  const data = jsonRows(db, pageQuery(db, values, mostSelectiveByKind(values)), LISTED_COLUMNS)
+  const data = jsonRows(db, pageQuery(db, values, mostSelectiveByKind(values)), COMMISSION_COLUMNS)
   return sql<{ total: number; data: string }>`select ${total} as total, ${data} as data`.compile(db)
 })
 

@@ -1,4 +1,4 @@
-import { findRow, insertRow } from '../../database/rows.ts'
+import { findRow, insertRow, pick } from '../../database/rows.ts'
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -207,40 +207,43 @@ export async function upsertRefundTotals(
   await upsertTotals(trx, { ...row, shopId })
 }
 
-/** A row as in openapi.yaml. Names every field, so that an internal column is never sent. */
-export const toCommission = (row: CommissionRow): components['schemas']['Commission'] => ({
-  id: row.id,
-  affiliateId: row.affiliateId,
-  programId: row.programId,
-  externalOrderId: row.externalOrderId,
-  orderId: row.orderId,
-  orderName: row.orderName,
-  currency: row.currency,
-  orderCurrency: row.orderCurrency,
-  commissionType: row.commissionType,
-  commissionBaseCents: row.commissionBaseCents,
-  remainingBaseCents: row.remainingBaseCents,
-  commissionRateBps: row.commissionRateBps,
-  commissionAmountCents: row.commissionAmountCents,
-  taxWithheldCents: row.taxWithheldCents,
-  orderSubtotalCents: row.orderSubtotalCents,
-  orderDiscountCents: row.orderDiscountCents,
-  orderShippingCents: row.orderShippingCents,
-  orderTaxCents: row.orderTaxCents,
-  trackingMethod: row.trackingMethod,
-  attributionMethod: row.attributionMethod,
-  attributionReasonCode: row.attributionReasonCode,
-  restrictionReasonCode: row.restrictionReasonCode,
-  orderStatus: row.orderStatus,
-  payoutBatchId: row.payoutBatchId,
-  termsVersion: row.termsVersion,
-  termsRule: row.termsRule,
-  availableAt: row.availableAt,
-  happenedAt: row.happenedAt,
-  paidAt: row.paidAt,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-})
+/** The columns of openapi.yaml, in its order. */
+export const COMMISSION_COLUMNS = [
+  'id',
+  'affiliateId',
+  'programId',
+  'externalOrderId',
+  'orderId',
+  'orderName',
+  'currency',
+  'orderCurrency',
+  'commissionType',
+  'commissionBaseCents',
+  'remainingBaseCents',
+  'commissionRateBps',
+  'commissionAmountCents',
+  'taxWithheldCents',
+  'orderSubtotalCents',
+  'orderDiscountCents',
+  'orderShippingCents',
+  'orderTaxCents',
+  'trackingMethod',
+  'attributionMethod',
+  'attributionReasonCode',
+  'restrictionReasonCode',
+  'orderStatus',
+  'payoutBatchId',
+  'termsVersion',
+  'termsRule',
+  'availableAt',
+  'happenedAt',
+  'paidAt',
+  'createdAt',
+  'updatedAt',
+] as const satisfies (keyof CommissionRow)[]
+
+/** A row as in openapi.yaml, without internal columns. */
+export const toCommission = (row: CommissionRow): components['schemas']['Commission'] => pick(row, COMMISSION_COLUMNS)
 
 /** The statuses of orders that earn. An order that earns nothing is `REJECTED`. */
 const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
