@@ -31,7 +31,7 @@ const HEADER = [
   'taxWithheldCents',
   'netCents',
   'commissionId',
-]
+] as const
 
 /**
  * Streams what all of the shop's affiliates earned, returned, and were paid in a month, as CSV with their names: orders
@@ -49,7 +49,7 @@ export async function exportLedger(ctx: Context, month: string): Promise<Readabl
 async function* linesOf(ctx: Context, month: string): AsyncGenerator<string, void> {
   const { timeZone } = ctx.shop
   const { from, to } = monthPeriod(month, timeZone)
-  yield csvLine(HEADER)
+  yield csvLine([...HEADER])
   for (const section of ['COMMISSIONS', 'REFUNDS', 'PAYMENTS'] as const) {
     let cursor: LedgerCursor | null = { at: '', id: '' }
     while (cursor) {
@@ -97,24 +97,10 @@ export const ledgerReport = defineReport(
     const { rows, next } = await pageOf(db, shopId, query)
     const contacts = await findContacts(db, shopId, new Set(rows.map(({ affiliateId }) => affiliateId)))
     const lines = rows.map((row) => {
-      const { name = '', email = '' } = contacts.get(row.affiliateId) ?? {}
-      return csvLine([
-        localDate(row.at, query.timeZone),
-        row.at,
-        row.kind,
-        row.affiliateId,
-        name,
-        email,
-        row.order,
-        row.refundId,
-        row.payoutBatchId,
-        row.status,
-        row.currency,
-        row.commissionCents,
-        row.taxWithheldCents,
-        row.commissionCents - row.taxWithheldCents,
-        row.commissionId,
-      ])
+      const date = localDate(row.at, query.timeZone)
+      const netCents = row.commissionCents - row.taxWithheldCents
+      const line = { name: '', email: '', ...contacts.get(row.affiliateId), ...row, date, netCents }
+      return csvLine(HEADER.map((column) => line[column]))
     })
     return { text: lines.join(''), next }
   },

@@ -41,51 +41,36 @@ const wise: TableFormat = {
   cells: (line) => wiseFile.row(paymentOf(line)),
 }
 
+const CSV_HEADER = [
+  'paymentReference',
+  'affiliateId',
+  'name',
+  'email',
+  'currency',
+  'amountCents',
+  'amount',
+  'method',
+  'accountName',
+  'accountEmail',
+  'iban',
+  'bic',
+  'streetName',
+  'buildingNumber',
+  'postalCode',
+  'townName',
+  'country',
+  'note',
+] as const
+
 const csv: TableFormat = {
-  header: [
-    'paymentReference',
-    'affiliateId',
-    'name',
-    'email',
-    'currency',
-    'amountCents',
-    'amount',
-    'method',
-    'accountName',
-    'accountEmail',
-    'iban',
-    'bic',
-    'streetName',
-    'buildingNumber',
-    'postalCode',
-    'townName',
-    'country',
-    'note',
-  ],
+  header: CSV_HEADER,
   maxRows: 1_000_000,
   cells: (line, note) => {
-    const { payee } = line
-    const account = payee.method === 'SEPA' ? payee : undefined
-    return [
-      line.paymentReference,
-      line.affiliateId,
-      line.name,
-      line.email,
-      line.currency,
-      line.amountCents,
-      decimal(line),
-      payee.method,
-      nameOf(line),
-      emailOf(line),
-      account?.iban,
-      account?.bic,
-      account?.streetName,
-      account?.buildingNumber,
-      account?.postalCode,
-      account?.townName,
-      account?.country,
-      note,
-    ]
+    const { payee, ...payment } = line
+    const account = { method: payee.method, accountName: nameOf(line), accountEmail: emailOf(line) }
+    const address: Partial<Schemas['SepaPayee']> = payee.method === 'SEPA' ? payee : {}
+    const row = { ...address, ...payment, ...account, amount: decimal(line), note }
+    return CSV_HEADER.map((column) => row[column])
   },
 }
 

@@ -1,5 +1,5 @@
 import type { components } from '../../contract/schema.d.ts'
-import { CONTROLS, csvLine } from '../../core/csv.ts'
+import { CONTROLS, type CsvCell, csvLine } from '../../core/csv.ts'
 import { toUnits } from '../../core/currencies.ts'
 import { localDate } from '../../core/time-zone.ts'
 
@@ -35,36 +35,21 @@ const CSV_HEADER = [
   'commissionId',
   'refundId',
   'payoutBatchId',
-]
+] as const
+
+type CsvRow = Partial<Record<(typeof CSV_HEADER)[number], CsvCell>>
 
 function toCsv({ number, timeZone, lines, currencies }: Statement): string {
-  const rows = lines.map((line) =>
-    csvLine([
-      number,
-      line.line,
-      localDate(line.at, timeZone),
-      line.at,
-      line.kind,
-      line.reason,
-      line.status,
-      line.currency,
-      line.commissionCents,
-      line.taxWithheldCents,
-      line.amountCents,
-      line.balanceCents,
-      line.orderId,
-      line.commissionId,
-      line.refundId,
-      line.payoutBatchId,
-    ]),
-  )
-  const balance = (kind: string, currency: string, cents: number) =>
-    csvLine([number, null, null, null, kind, null, null, currency, null, null, null, cents, null, null, null, null])
+  const toLine = (row: CsvRow) => csvLine(CSV_HEADER.map((column) => ({ statement: number, ...row })[column] ?? null))
   return [
-    csvLine(CSV_HEADER),
-    ...currencies.map((currency) => balance('OPENING', currency.currency, currency.openingCents)),
-    ...rows,
-    ...currencies.map((currency) => balance('CLOSING', currency.currency, currency.closingCents)),
+    csvLine([...CSV_HEADER]),
+    ...currencies.map(({ currency, openingCents }) =>
+      toLine({ kind: 'OPENING', currency, balanceCents: openingCents }),
+    ),
+    ...lines.map((line) => toLine({ ...line, date: localDate(line.at, timeZone) })),
+    ...currencies.map(({ currency, closingCents }) =>
+      toLine({ kind: 'CLOSING', currency, balanceCents: closingCents }),
+    ),
   ].join('')
 }
 

@@ -137,29 +137,6 @@ const sums = [
   TAX.low.as('taxLow'),
 ] as const
 
-/** Sums earned before the period, as they are now. */
-export const sumEarnedBefore = async (db: Reader, account: StatementScope): Promise<Sum[]> =>
-  (
-    await ofAffiliate(db, account)
-      .select('currency')
-      .select(sums)
-      .where('happenedAt', '<', account.periodStart)
-      .where('orderStatus', 'in', EARNED)
-      .groupBy('currency')
-      .execute()
-  ).map(netOf)
-
-/** Sums paid before the period. */
-export const sumPaidBefore = async (db: Reader, account: StatementScope): Promise<Sum[]> =>
-  (
-    await ofAffiliate(db, account)
-      .select('currency')
-      .select(sums)
-      .where('commissions.paidAt', '<', account.periodStart)
-      .groupBy('currency')
-      .execute()
-  ).map(netOf)
-
 export interface StatementPayment extends Sum {
   payoutBatchId: string
   commissions: number
@@ -218,54 +195,35 @@ const slotOf = (at: Expression<string | null>, bounds: string[]) => {
   return sql<number>`case ${sql.join(cases, sql` `)} end`.as('slot')
 }
 
-/** Sums earned before each of the ascending bounds, as they are now. */
-export async function sumEarnedBySlot(
-  db: Reader,
-  account: Pick<StatementScope, 'shopId' | 'affiliateId'>,
+type Account = Pick<StatementScope, 'shopId' | 'affiliateId'>
+
+async function sumBySlot(
+  commissions: ReturnType<typeof ofAffiliate>,
+  column: 'happenedAt' | 'paidAt',
   bounds: string[],
-) {
-  const rows: SlotRow[] = await ofAffiliate(db, account)
-    .select(slotOf(sql.ref('commissions.happenedAt'), bounds))
+): Promise<SlotSum[]> {
+  const rows: SlotRow[] = await commissions
+    .select(slotOf(sql.ref(`commissions.${column}`), bounds))
     .select('currency')
     .select(sums)
-    .where('happenedAt', '<', bounds.at(-1) ?? '')
-    .where('orderStatus', 'in', EARNED)
+    .where(column, '<', bounds.at(-1) ?? '')
     .groupBy([sql.ref('slot'), 'currency'])
     .execute()
-  return rows.map((row): SlotSum => ({ slot: row.slot, ...netOf(row) }))
+  return rows.map((row) => ({ slot: row.slot, ...netOf(row) }))
 }
 
-/** Sums paid before each of the ascending bounds. */
-export async function sumPaidBySlot(
-  db: Reader,
-  account: Pick<StatementScope, 'shopId' | 'affiliateId'>,
-  bounds: string[],
-) {
-  const rows: SlotRow[] = await ofAffiliate(db, account)
-    .select(slotOf(sql.ref('commissions.paidAt'), bounds))
-    .select('currency')
-    .select(sums)
-    .where('commissions.paidAt', '<', bounds.at(-1) ?? '')
-    .groupBy([sql.ref('slot'), 'currency'])
-    .execute()
-  return rows.map((row): SlotSum => ({ slot: row.slot, ...netOf(row) }))
-}
+/** Totals earned before each of the ascending bounds, as of now. */
+export const sumEarnedBySlot = (db: Reader, account: Account, bounds: string[]) =>
+  sumBySlot(ofAffiliate(db, account).where('orderStatus', 'in', EARNED), 'happenedAt', bounds)
 
-/** When the first order or adjustment of the affiliate happened. */
-export async function findFirstInstant(
-  db: Reader,
-  { shopId, affiliateId }: Pick<StatementScope, 'shopId' | 'affiliateId'>,
-): Promise<string | undefined> {
-  const [first] = await db
-    .selectFrom('commissions')
-    .select('happenedAt')
-    .where('shopId', '=', shopId)
-    .where('affiliateId', '=', affiliateId)
-    .orderBy('happenedAt')
-    .orderBy('id')
-    .limit(1)
-    .execute()
-  return first?.happenedAt
+/** Totals paid before each of the ascending bounds. */
+export const sumPaidBySlot = (db: Reader, account: Account, bounds: string[]) =>
+  sumBySlot(ofAffiliate(db, account), 'paidAt', bounds)
+
+/** When the affiliate's first order or adjustment happened. */
+export async function findFirstInstant(db: Reader, account: Account): Promise<string | undefined> {
+  const oldestFirst = ofAffiliate(db, account).select('happenedAt').orderBy('happenedAt').orderBy('id')
+  return (await oldestFirst.limit(1).executeTakeFirst())?.happenedAt
 }
 
 /** The orders of these commissions. */

@@ -6,7 +6,7 @@ import type { Context } from '../../core/context.ts'
 import { readFrom } from '../../core/lists.ts'
 import { recordAccess } from '../../core/mutate.ts'
 import { monthPeriod } from '../../core/time-zone.ts'
-import { defineReport, type Reader } from '../../database/database.ts'
+import { defineReport, type InSnapshot, type Reader } from '../../database/database.ts'
 import { toSafeNumber } from '../../engine/money.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 
@@ -28,8 +28,8 @@ import {
   listRefundsOf,
   type StatementCommission,
   type StatementScope,
-  sumEarnedBefore,
-  sumPaidBefore,
+  sumEarnedBySlot,
+  sumPaidBySlot,
 } from './statement-queries.ts'
 
 type Statement = components['schemas']['Statement']
@@ -129,9 +129,7 @@ export const statementReport = defineReport(
     { shopId, query: { format, ...query } }: { shopId: string; query: StatementQuery & { format: StatementFormat } },
     inSnapshot,
   ): Promise<{ text: JsonText<Statement> } | Failure> => {
-    const account = { shopId, ...query }
-    const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
-    const computed = rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
+    const computed = await compute({ shopId, ...query }, inSnapshot)
     return typeof computed === 'string' ? computed : { text: render(computed, format) }
   },
   { isShared: true },
@@ -147,15 +145,18 @@ export const statementPageReport = defineReport(
     inSnapshot,
   ): Promise<StatementPage | Failure> => {
     const { page, limit, ...rest } = query
-    const account = { shopId, ...rest }
-    const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
-    const computed = rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
+    const computed = await compute({ shopId, ...rest }, inSnapshot)
     if (typeof computed === 'string') return computed
     const { lines, ...head } = computed
     return { ...head, lines: lines.slice((page - 1) * limit, page * limit), lineCount: lines.length }
   },
   { isShared: true },
 )
+
+async function compute(account: StatementScope & StatementQuery, inSnapshot: InSnapshot): Promise<Statement | Failure> {
+  const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
+  return rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
+}
 
 type Rows = NonNullable<Awaited<ReturnType<typeof readRows>>>
 
@@ -171,8 +172,8 @@ async function readRows(db: Reader, account: StatementScope) {
     orders: await listOrdersOf(db, account.shopId, [...subjects]),
     refunds: await listRefundsOf(db, account),
     payments: await listPayments(db, account),
-    earnedBefore: await sumEarnedBefore(db, account),
-    paidBefore: await sumPaidBefore(db, account),
+    earnedBefore: await sumEarnedBySlot(db, account, [account.periodStart]),
+    paidBefore: await sumPaidBySlot(db, account, [account.periodStart]),
   }
 }
 
