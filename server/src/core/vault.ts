@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 /** Encryption and keyed hashes with the installation's encryption key. */
 export interface Vault {
@@ -11,9 +10,9 @@ export interface Vault {
   reseal: (sealed: string, bound: string) => string | null
   /** A keyed hash (HMAC-SHA-256), to compare texts without storing them. */
   fingerprint: (text: string) => string
-  /** The fingerprints of a text with each of the keys, newest first. A long text is hashed in slices. */
-  fingerprints: (text: string) => Promise<[string, ...string[]]>
-  /** Whether a fingerprint, made with any of the keys, is of this text. */
+  /** The fingerprints of a text with each of the keys, newest first. */
+  fingerprints: (text: string) => [string, ...string[]]
+  /** Whether a fingerprint, made with any of the keys, matches this text. */
   hasFingerprint: (fingerprint: string, text: string) => boolean
 }
 
@@ -42,15 +41,11 @@ export function createVault(keys: Uint8Array[]): Vault {
       const text = openWithAny(sealed, bound)
       return text === null ? null : seal(newest, text, bound)
     },
-    fingerprint: (text) => hash(newest, text).toString('hex'),
-    fingerprints: async (text) => {
-      const bytes = Buffer.from(text)
-      const [first, ...older] = [newest, ...pairs.slice(1)].map((pair) => hashInSlices(pair, bytes))
-      return [await first!, ...(await Promise.all(older))]
-    },
+    fingerprint: (text) => hash(newest, text),
+    fingerprints: (text) => [hash(newest, text), ...pairs.slice(1).map((pair) => hash(pair, text))],
     hasFingerprint: (fingerprint, text) => {
       const known = Buffer.from(fingerprint, 'hex')
-      return known.length === 32 && pairs.some((pair) => timingSafeEqual(known, hash(pair, text)))
+      return known.length === 32 && pairs.some((pair) => timingSafeEqual(known, Buffer.from(hash(pair, text), 'hex')))
     },
   }
 }
@@ -61,19 +56,7 @@ const derive = (key: Uint8Array): KeyPair => ({
   hashing: new Uint8Array(hkdfSync('sha256', key, '', 'referral fingerprint', 32)),
 })
 
-const hash = (pair: KeyPair, text: string) => createHmac('sha256', pair.hashing).update(text).digest()
-
-/** Bytes hashed per turn of the event loop. */
-const SLICE_BYTES = 128 * 1024
-
-async function hashInSlices(pair: KeyPair, bytes: Buffer): Promise<string> {
-  const hmac = createHmac('sha256', pair.hashing)
-  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    if (at > 0) await yieldToEventLoop()
-    hmac.update(bytes.subarray(at, at + SLICE_BYTES))
-  }
-  return hmac.digest('hex')
-}
+const hash = (pair: KeyPair, text: string) => createHmac('sha256', pair.hashing).update(text).digest('hex')
 
 function seal(pair: KeyPair, text: string, bound: string): string {
   const nonce = randomBytes(12)

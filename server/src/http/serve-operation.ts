@@ -357,5 +357,5 @@ async function setIdempotencyKey(
   op.readKey({ 'Idempotency-Key': key })
   if (key === undefined) return
   const subject = `${op.path}\n${canonicalJson(query)}\n${canonicalJson(body)}`
-  ctx.idempotency = { key, fingerprints: await ctx.vault.fingerprints(subject) }
+  ctx.idempotency = { key, fingerprints: ctx.vault.fingerprints(subject) }
 }

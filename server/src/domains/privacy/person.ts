@@ -227,7 +227,7 @@ export const isOfNewestKey = (vault: Vault, person: string): boolean =>
 
 /** A mailbox's hashes, one per encryption key. */
 export async function hashesOfMailbox({ vault, shop }: Context, mailbox: string): Promise<string[]> {
-  const keys = await vault.fingerprints(KEY_TEXT)
-  const hashes = await vault.fingerprints(textOf(shop.id, mailbox))
+  const keys = vault.fingerprints(KEY_TEXT)
+  const hashes = vault.fingerprints(textOf(shop.id, mailbox))
   return keys.map((key, i) => [key, hashes[i]].join(SEPARATOR))
 }
