@@ -1,3 +1,4 @@
+import { chunks } from '../core/chunks.ts'
 import { setImmediate } from 'node:timers/promises'
 import { SqliteAdapter } from 'kysely'
 import type { Reader } from './database.ts'
@@ -37,9 +38,9 @@ const BATCH_SIZE = 100
 /** Changes many items in batches and yields to the event loop in between. For use with SQLite. */
 export async function inBatches<T>(all: T[], change: (batch: T[]) => Promise<unknown>): Promise<void> {
   const isLong = all.length > BATCH_SIZE
-  for (let start = 0; start < all.length; start += BATCH_SIZE) {
+  for (const batch of chunks(all, BATCH_SIZE)) {
     if (isLong) await yieldToEventLoop()
-    await change(all.slice(start, start + BATCH_SIZE))
+    await change(batch)
   }
   if (isLong) await yieldToEventLoop()
 }

@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { sql } from 'kysely'
 import { defineList, isDeep, MAX_INLINE_ROWS, type ReadCost, rowsOf } from '../../core/lists.ts'
 import { countOf, likePattern, type PageQuery, pageOf, toPage, type Uncounted } from '../../core/pagination.ts'
@@ -227,10 +228,8 @@ export async function findMethods(
   affiliateIds: string[],
 ): Promise<Map<string, PayeeRow['method']>> {
   const methods = new Map<string, PayeeRow['method']>()
-  for (let start = 0; start < affiliateIds.length; start += MAX_PAYEES) {
-    const some = await findPayees(db, shopId, affiliateIds.slice(start, start + MAX_PAYEES))
-    for (const { affiliateId, method } of some) methods.set(affiliateId, method)
-  }
+  for (const some of chunks(affiliateIds, MAX_PAYEES))
+    for (const { affiliateId, method } of await findPayees(db, shopId, some)) methods.set(affiliateId, method)
   return methods
 }
 

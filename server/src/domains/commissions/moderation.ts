@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import { ApiError, concurrentChange, conflict, invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -239,10 +240,8 @@ export async function moderateShown(
   const before = await sumMovable(ctx, action, filter)
   if (!areShown(before)) throw concurrentChange()
   let changed = 0
-  for (let start = 0; start < ids.length; start += MAX_MOVED) {
-    const some = { ids: ids.slice(start, start + MAX_MOVED), statuses: query.statuses, remaining: 0 }
-    changed += (await changeMany(ctx, action, some)).changed
-  }
+  for (const some of chunks(ids, MAX_MOVED))
+    changed += (await changeMany(ctx, action, { ids: some, statuses: query.statuses, remaining: 0 })).changed
   return { changed, before }
 }
 

@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { findRow, insertRow, pick } from '../../database/rows.ts'
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { components } from '../../contract/schema.d.ts'
@@ -53,10 +54,11 @@ export async function insertCommissions(
     })
     return
   }
-  for (let start = 0; start < rows.length; start += MAX_INSERTED) {
-    const some = rows.slice(start, start + MAX_INSERTED).map((row) => ({ shopId, ...row }))
-    await trx.insertInto('commissions').values(some).execute()
-  }
+  for (const some of chunks(rows, MAX_INSERTED))
+    await trx
+      .insertInto('commissions')
+      .values(some.map((row) => ({ shopId, ...row })))
+      .execute()
 }
 
 export type Condition = (eb: ExpressionBuilder<Tables, 'commissions'>) => Expression<SqlBool>

@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { findRow } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { hasId } from '../../core/queries.ts'
@@ -85,12 +86,7 @@ export async function sumReturned(trx: Transaction, shopId: string, batchId: str
 const MAX_INSERTED = 200
 
 export async function insertLines(trx: Transaction, rows: PayoutLineRow[]): Promise<void> {
-  for (let start = 0; start < rows.length; start += MAX_INSERTED) {
-    await trx
-      .insertInto('payoutLines')
-      .values(rows.slice(start, start + MAX_INSERTED))
-      .execute()
-  }
+  for (const some of chunks(rows, MAX_INSERTED)) await trx.insertInto('payoutLines').values(some).execute()
 }
 
 /** Deletes lines of discarded files, which block other lines of the same affiliates in the batch. */

@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
@@ -198,8 +199,8 @@ async function toOrders({ db, shop }: Context, stored: StoredOrder[]): Promise<O
   const cancellations = new Map(notices.map((notice) => [notice.orderId, notice]))
   const uncredited = idsOf(stored.filter(({ commission }) => !commission))
   const reports = new Map<string, Reported>()
-  for (let start = 0; start < uncredited.length; start += DECISIONS_AT_ONCE) {
-    const rows = await findDecisions(db.read, shop.id, uncredited.slice(start, start + DECISIONS_AT_ONCE))
+  for (const some of chunks(uncredited, DECISIONS_AT_ONCE)) {
+    const rows = await findDecisions(db.read, shop.id, some)
     await forEachInSlices(db.read, rows, async ({ orderId, facts, decision }) => {
       const { order } = parseFacts(facts)
       const { subtotalCents, attribution }: Decision = JSON.parse(decision)

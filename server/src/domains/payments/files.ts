@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { deleteRows, insertRow, updateRows } from '../../database/rows.ts'
 import { conflict, conflictWithRemedy, invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -152,10 +153,8 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
     const added = await addLines(ctx, trx, current, some)
     await updateRows(trx, 'payoutFiles', keyOf(file), { ...added, updatedAt: nowIso(ctx) })
   }
-  for (let start = 0; start < affiliateIds.length; start += MAX_LINES_AT_ONCE) {
-    const some = affiliateIds.slice(start, start + MAX_LINES_AT_ONCE)
+  for (const some of chunks(affiliateIds, MAX_LINES_AT_ONCE))
     await ctx.db.transact((trx) => step(trx, some), ctx.shop.id)
-  }
   const finished = await mutate(ctx, async (trx) => {
     const current = await findFile(trx, ctx.shop.id, file.id)
     if (!current) return { result: undefined, audit: null }

@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
@@ -136,12 +137,8 @@ export const paymentLinesFile = defineReport(
   'paymentLinesFile',
   async (db, { shopId, query: { batch } }: { shopId: string; query: { batch: PayoutBatchRow } }): Promise<string[]> => {
     const lines = await withContacts(db, shopId, await readLines(db, batch))
-    const starts = Array.from({ length: Math.ceil(lines.length / LINES_AT_ONCE) }, (_, n) => n * LINES_AT_ONCE)
-    return starts.map((start) =>
-      lines
-        .slice(start, start + LINES_AT_ONCE)
-        .map((line) => spreadsheetRow(FILE_COLUMNS, line))
-        .join(''),
+    return chunks(lines, LINES_AT_ONCE).map((some) =>
+      some.map((line) => spreadsheetRow(FILE_COLUMNS, line)).join(''),
     )
   },
   { isLong: true },

@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { deleteRows, insertRow } from '../../database/rows.ts'
 import { type Context, type Deps, nowIso } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
@@ -149,8 +150,7 @@ const carryFileOver = (ctx: Context, { file, lines }: FileWithLines): Promise<Se
       // The backup was taken while lines were added to the file.
       await deleteLinesOfFile(trx, { shopId, id, limit: Number.MAX_SAFE_INTEGER })
       await deleteRows(trx, 'payoutFiles', { shopId, id })
-      for (let start = 0; start < lines.length; start += MAX_LINES_AT_ONCE)
-        added.push(...(await fittingLines(trx, file, lines.slice(start, start + MAX_LINES_AT_ONCE))))
+      for (const some of chunks(lines, MAX_LINES_AT_ONCE)) added.push(...(await fittingLines(trx, file, some)))
     }
     if (added.length === 0) return { result: new Set(), audit: null }
     const totalCents = added.reduce((sum, { amountCents }) => sum + amountCents, 0)

@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { updateRows } from '../../database/rows.ts'
 import { payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -62,10 +63,8 @@ export async function reconcile(
     return line ? [{ index, result, lineId: line.id, batchId: line.batchId }] : []
   })
   for (const [batchId, ofBatch] of Map.groupBy(matches, (match) => match.batchId)) {
-    for (let start = 0; start < ofBatch.length; start += MAX_RESULTS_AT_ONCE) {
-      const some = ofBatch.slice(start, start + MAX_RESULTS_AT_ONCE)
+    for (const some of chunks(ofBatch, MAX_RESULTS_AT_ONCE))
       for (const [index, done] of await record(ctx, batchId, some)) reported[index] = done
-    }
   }
   for (const [result, some] of Map.groupBy(reported, ({ result }) => result)) ctx.countPayments(result, some.length)
   return replyOf(reported)

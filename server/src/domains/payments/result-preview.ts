@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { invalidBody } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
@@ -136,7 +137,6 @@ async function byId<Row extends { id: string }>(
 ): Promise<Map<string, Row>> {
   const all = [...new Set(ids.filter((id) => id !== undefined))]
   const rows = new Map<string, Row>()
-  for (let start = 0; start < all.length; start += ROWS_AT_ONCE)
-    for (const row of await find(all.slice(start, start + ROWS_AT_ONCE))) rows.set(row.id, row)
+  for (const some of chunks(all, ROWS_AT_ONCE)) for (const row of await find(some)) rows.set(row.id, row)
   return rows
 }

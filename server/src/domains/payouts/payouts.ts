@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { insertRow, updateIfUnchanged } from '../../database/rows.ts'
 import { ApiError, concurrentChange, conflict, conflictWithRemedy, payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -317,11 +318,8 @@ const MAX_IDS = 500
 
 export async function findContacts(db: Reader, shopId: string, ids: Iterable<string>) {
   const contacts = new Map<string, { name: string; email: string }>()
-  const rest = [...ids]
-  while (rest.length) {
-    const some = await findAffiliatesById(db, shopId, rest.splice(0, MAX_IDS))
-    for (const { id, name, email } of some) contacts.set(id, { name, email })
-  }
+  for (const some of chunks([...ids], MAX_IDS))
+    for (const { id, name, email } of await findAffiliatesById(db, shopId, some)) contacts.set(id, { name, email })
   return contacts
 }
 

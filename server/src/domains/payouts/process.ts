@@ -1,3 +1,4 @@
+import { chunks } from '../../core/chunks.ts'
 import { updateIfUnchanged } from '../../database/rows.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { concurrentChange, payoutProcessing, storageUnavailable } from '../../contract/errors.ts'
@@ -153,8 +154,7 @@ async function run(deps: ServerDeps, batch: PayoutBatchRow): Promise<Batch | und
   const all: Run = { ctx, batch, steps: 0, longestMs: 0 }
   try {
     for await (const page of readRows(ctx, { id: batch.id, process })) {
-      for (let start = 0; start < page.length; start += STEP_ROWS) {
-        const ids = page.slice(start, start + STEP_ROWS)
+      for (const ids of chunks(page, STEP_ROWS)) {
         await step(all, async (trx) => {
           const moved = await moveRows(trx, batch, process, ids)
           const added = process.becomes === 'OPEN' ? moved : []
@@ -238,8 +238,7 @@ async function carryDebts(all: Run): Promise<ComputedBatch | null> {
   const { id, periodEnd } = batch
   const computed = await readFrom(ctx, contentReport, { id, periodEnd })
   const debts = computed?.debts ?? []
-  for (let start = 0; start < debts.length; start += STEP_DEBTS) {
-    const some = debts.slice(start, start + STEP_DEBTS)
+  for (const some of chunks(debts, STEP_DEBTS)) {
     await step(all, async (trx) => {
       await insertDebts(ctx, trx, id, some)
       return { moved: 0, added: some.map(({ balancing }) => balancing) }
