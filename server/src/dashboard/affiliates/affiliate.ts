@@ -17,7 +17,7 @@ import { commissionColumns } from '../commissions/commission-list.ts'
 import { copyable, empty, facts } from '../kit/components.ts'
 import { assignCode, codeForm } from '../coupons/coupons.ts'
 import { customerSection } from '../customers/customers.ts'
-import { confirmation, form, input, limitsOf, select } from '../kit/form.ts'
+import { buttonForm, confirmation, form, input, limitsOf, select } from '../kit/form.ts'
 import { count, counted, day, money, monthText } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { listTable } from '../kit/list-columns.ts'
@@ -219,11 +219,7 @@ type Alias = components['schemas']['Alias']
 function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]): Html {
   const { ctx, isOwner, form: submitted } = request
   const remove = ({ id: alias, value }: Alias) =>
-    form(
-      request,
-      `${LIST}/${id}/aliases/${alias}/delete`,
-      html`<button class="small">Remove<span class="visually-hidden"> ${value}</span></button>`,
-    )
+    buttonForm(request, `${LIST}/${id}/aliases/${alias}/delete`, 'Remove', value)
   // The link above already shows the shop's address.
   const known = others.length
     ? html`<h3>Also credited</h3><ul class="items">${others.map((alias) => html`<li><span>${alias.kind === 'CODE' ? 'Code' : 'Link'} <code title="${alias.kind === 'CODE' ? alias.value : linkOf(ctx.shop, alias.value)}">${isolated(alias.kind === 'CODE' ? alias.value : `?ref=${alias.value}`)}</code></span>${isOwner ? remove(alias) : ''}</li>`)}</ul>`
@@ -270,10 +266,11 @@ async function connectionSection(request: PageRequest, { id, deletedAt }: Affili
     connection.value === null ? '' : isolated(connection.value),
     day(connection.createdAt, zone),
     isOwner
-      ? form(
+      ? buttonForm(
           request,
           `${LIST}/${id}/connections/${connection.id}/delete`,
-          html`<button class="small">Remove<span class="visually-hidden"> ${connection.value ?? connection.id}</span></button>`,
+          'Remove',
+          connection.value ?? connection.id,
         )
       : '',
   ])
@@ -314,13 +311,14 @@ async function confirmArchive(request: PageRequest): Promise<View> {
   const { value } = await readBalanceKept(request, { id, total })
   const text = html`<p>${isolated(name)} will no longer be listed and will earn nothing on new orders. Their code and link stay reserved, and existing commissions are kept.</p>
 ${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>Their links and tokens stop working permanently. You can restore the affiliate.</p>`
-  const body = confirmation(request, {
+  return confirmation(request, {
+    title: 'Archive this affiliate?',
+    crumb: { to: `${LIST}/${id}`, text: name },
+    subjectId: id,
     text,
     action: `${LIST}/${id}/archive`,
     button: 'Archive affiliate',
-    back: `${LIST}/${id}`,
   })
-  return { title: 'Archive this affiliate?', crumb: { to: `${LIST}/${id}`, text: name }, subjectId: id, body }
 }
 
 /** How archiving affects an affiliate's balance. */

@@ -118,13 +118,15 @@ async function confirmRemoval(request: PageRequest): Promise<View> {
   const { id, name } = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
   const path = `/admin/affiliates/${id}/payee`
   const text = html`<p>New payment files will not include this affiliate. Payments already sent are not affected.</p>`
-  const body = confirmation(request, { text, action: `${path}/delete`, button: 'Remove details', back: path })
-  return {
+  return confirmation(request, {
     title: 'Remove the payee details?',
     crumb: { to: `/admin/affiliates/${id}`, text: name },
     subjectId: id,
-    body,
-  }
+    text,
+    action: `${path}/delete`,
+    button: 'Remove details',
+    back: path,
+  })
 }
 
 async function remove({ ctx, params }: PageRequest) {

@@ -244,13 +244,14 @@ async function confirmUnbinding(request: PageRequest): Promise<View> {
   const customer = await customers.find(request.ctx, request.params.id ?? '')
   const to = `${PATH}/${customer.id}`
   const name = customer.customerId ?? 'Customer known by email'
-  const body = confirmation(request, {
+  return confirmation(request, {
+    title: 'Unbind this customer?',
+    crumb: { to, text: name },
+    subjectId: customer.id ?? '',
     text: html`<p>Later orders from ${nameIn(customer)} need other evidence. A later sign-up, order, or import can bind the customer again. Recorded commissions are kept.</p>`,
     action: `${to}/unbind`,
     button: 'Unbind customer',
-    back: to,
   })
-  return { title: 'Unbind this customer?', crumb: { to, text: name }, subjectId: customer.id ?? '', body }
 }
 
 async function unbind({ ctx, params }: PageRequest) {

@@ -132,12 +132,13 @@ async function confirm(request: PageRequest, verb: 'rotate' | 'revoke'): Promise
     verb === 'rotate'
       ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) receives a new secret. Update every application that uses the old one before it stops working.</p>`
       : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) stops working immediately and permanently. ${key.lastUsedAt ? html`It was last used on ${time(key.lastUsedAt, '', request.zone)}${isRecent(key.lastUsedAt, request) ? html`, so <strong>an application still uses it</strong>` : ''}.` : 'It was never used.'}</p>`
-  const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
   const fields = verb === 'rotate' ? { fields: select('overlapSeconds', 'The old secret', OVERLAPS, '0') } : {}
-  const body = confirmation(request, { text, ...fields, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
-  return {
+  return confirmation(request, {
     title: verb === 'rotate' ? 'Rotate this key?' : 'Revoke this key?',
     crumb: { to: PATH, text: 'API keys' },
-    body,
-  }
+    text,
+    ...fields,
+    action: `${PATH}/${key.id}/${verb}`,
+    button: verb === 'rotate' ? 'Rotate key' : 'Revoke key',
+  })
 }

@@ -2,7 +2,7 @@ import type { components } from '../../contract/schema.d.ts'
 import * as webhooks from '../../domains/webhooks/webhooks.ts'
 import { update } from '../../domains/webhooks/webhooks.ts'
 import { empty } from '../kit/components.ts'
-import { confirmation, form, input, limitsOf, select } from '../kit/form.ts'
+import { buttonForm, confirmation, form, input, limitsOf, select } from '../kit/form.ts'
 import { counted, time } from '../kit/format.ts'
 import { type Html, html } from '../kit/html.ts'
 import { type ListColumn, listTable } from '../kit/list-columns.ts'
@@ -64,13 +64,10 @@ function links(request: PageRequest, subscription: Subscription): Html[] {
     html`<a class="button small" href="${to}">${text}<span class="visually-hidden"> ${where}</span></a> `
   const log = link(urlWithQuery('/admin/deliveries', { subscriptionId: subscription.id }), 'Deliveries')
   if (!request.isOwner) return [log]
-  const enable = subscription.status === 'disabled' ? [enabling(request, subscription)] : []
-  return [
-    log,
-    ...enable,
-    link(`${PATH}/${subscription.id}`, 'Edit'),
-    link(`${PATH}/${subscription.id}/delete`, 'Delete'),
-  ]
+  const path = `${PATH}/${subscription.id}`
+  const enable =
+    subscription.status === 'disabled' ? [buttonForm(request, `${path}/enable`, 'Enable', subscription.url)] : []
+  return [log, ...enable, link(path, 'Edit'), link(`${path}/delete`, 'Delete')]
 }
 
 const REASONS: Record<string, string> = { gone: 'returned 410', failing: 'failed for 5 days' }
@@ -87,13 +84,6 @@ const retriesOff = (request: PageRequest, { id, url }: Subscription): Html => {
   const button = html`${off} <button class="small">Turn on<span class="visually-hidden"> retries of ${url}</span></button>`
   return form(request, `${PATH}/${id}/retries`, button)
 }
-
-const enabling = (request: PageRequest, { id, url }: Subscription): Html =>
-  form(
-    request,
-    `${PATH}/${id}/enable`,
-    html`<button class="small">Enable<span class="visually-hidden"> ${url}</span></button>`,
-  )
 
 /** Sentences about webhooks that are disabled or failing. */
 export async function disabledItems({ ctx }: PageRequest): Promise<string[]> {
@@ -273,8 +263,8 @@ async function enable({ ctx, params }: PageRequest) {
 async function confirmDelete(request: PageRequest): Promise<View> {
   const { id, url } = await find(request)
   const text = html`<p>No more events are sent to <strong class="break">${url}</strong>. Pending deliveries are discarded.</p>`
-  const body = confirmation(request, { text, action: `${PATH}/${id}/delete`, button: 'Delete webhook', back: PATH })
-  return { title: 'Delete this webhook?', crumb: { to: PATH, text: 'Webhooks' }, body }
+  const view = { title: 'Delete this webhook?', crumb: { to: PATH, text: 'Webhooks' } }
+  return confirmation(request, { ...view, text, action: `${PATH}/${id}/delete`, button: 'Delete webhook' })
 }
 
 async function remove({ ctx, params }: PageRequest) {

@@ -292,9 +292,26 @@ export const passkeyForm = (
   html`<form method="post" action="${action}" data-passkey="${kind}" data-origin="${origin}" data-options="${JSON.stringify(options)}" hidden>
 <input type="hidden" name="response">${inner}<p class="hint bad-text" role="alert"></p></form>`
 
-/** Asks for confirmation of an irreversible action, without script. */
+interface Confirmation extends Pick<View, 'title' | 'crumb' | 'subjectId'> {
+  crumb: NonNullable<View['crumb']>
+  text: Html
+  fields?: Html
+  action: string
+  button: string
+  /** Where the page leads back to, if that is not the page above it. */
+  back?: string
+}
+
+/** A page that asks for confirmation of an irreversible action, without script. */
 export const confirmation = (
   request: PageRequest,
-  { text, fields, action, button, back }: { text: Html; fields?: Html; action: string; button: string; back: string },
-): Html => html`<div class="card narrow">${text}
-${form(request, action, html`${fields ?? ''}<button class="danger">${button}</button> <a class="button" href="${back}">Back</a>`, 'row')}</div>`
+  { text, fields = html``, action, button, back, ...view }: Confirmation,
+): View => ({
+  ...view,
+  body: html`<div class="card narrow">${text}
+${form(request, action, html`${fields}<button class="danger">${button}</button> <a class="button" href="${back ?? view.crumb.to}">Back</a>`, 'row')}</div>`,
+})
+
+/** A form with one small button. @param about what follows the text for screen readers */
+export const buttonForm = (request: PageRequest, action: string, text: string, about: string): Html =>
+  form(request, action, html`<button class="small">${text}<span class="visually-hidden"> ${about}</span></button>`)

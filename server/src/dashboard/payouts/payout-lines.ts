@@ -168,15 +168,15 @@ export function fileSection({ zone }: PageRequest, { files: data }: BatchPayment
 
 async function confirmDiscard(request: PageRequest): Promise<View> {
   const file = await payoutFiles.find(request.ctx, request.params.id ?? '')
-  const back = `/admin/payouts/${file.batchId}`
   const text = html`<p>Discard <strong class="break">${file.id}</strong> only if it was never uploaded. Its ${counted(file.lines, 'payment')} (${money(file.totalCents, file.currency)}) become ready for another file. If the file was uploaded, they are paid twice.</p>`
-  const body = confirmation(request, {
+  return confirmation(request, {
+    title: 'Discard this payment file?',
+    crumb: { to: `/admin/payouts/${file.batchId}`, text: 'Payout' },
+    subjectId: file.id,
     text,
     action: `/admin/payout-files/${file.id}/discard`,
     button: 'Discard file',
-    back,
   })
-  return { title: 'Discard this payment file?', crumb: { to: back, text: 'Payout' }, body, subjectId: file.id }
 }
 
 async function discardFile({ ctx, params }: PageRequest) {

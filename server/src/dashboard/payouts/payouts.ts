@@ -200,13 +200,14 @@ async function confirmCancel(request: PageRequest): Promise<View> {
   const { id, totals, currency } = await find(request)
   const unpaidCents = totals.netPayableCents - returnedOf(await payoutFiles.findAll(request.ctx, id))
   const text = html`<p>The unpaid commissions of this batch (${money(unpaidCents, currency)}) become approved again and can be added to another batch.</p>`
-  const body = confirmation(request, {
+  return confirmation(request, {
+    title: 'Cancel this batch?',
+    crumb: { to: `${PATH}/${id}`, text: 'Payout' },
+    subjectId: id,
     text,
     action: `${PATH}/${id}/cancel`,
     button: 'Cancel batch',
-    back: `${PATH}/${id}`,
   })
-  return { title: 'Cancel this batch?', crumb: { to: `${PATH}/${id}`, text: 'Payout' }, body, subjectId: id }
 }
 
 async function cancelBatch({ ctx, params }: PageRequest) {

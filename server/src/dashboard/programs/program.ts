@@ -6,7 +6,7 @@ import * as programs from '../../domains/programs/programs.ts'
 import * as terms from '../../domains/programs/terms.ts'
 import { figureSummary } from '../affiliates/affiliate-figures.ts'
 import { facts } from '../kit/components.ts'
-import { form, input, limitsOf, select, textarea } from '../kit/form.ts'
+import { buttonForm, form, input, limitsOf, select, textarea } from '../kit/form.ts'
 import { count, day, money, rateText } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { programFields, RATE_TYPES, sentProgram, typedNumber } from './program-form.ts'
@@ -79,11 +79,7 @@ async function ruleSection(request: PageRequest, { id }: Program): Promise<Html>
     rateText(rule.commissionType, rule.rate, ctx.shop.currency),
     day(rule.createdAt, zone),
     isOwner
-      ? form(
-          request,
-          `${LIST}/${id}/rules/${rule.id}/delete`,
-          html`<button class="small">Remove<span class="visually-hidden"> ${rule.kind} ${rule.value}</span></button>`,
-        )
+      ? buttonForm(request, `${LIST}/${id}/rules/${rule.id}/delete`, 'Remove', `${rule.kind} ${rule.value}`)
       : '',
   ])
   return html`<h2>Product rates</h2>

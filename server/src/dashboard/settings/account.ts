@@ -1,7 +1,7 @@
 import * as passkeys from '../../domains/accounts/passkeys.ts'
 import * as sessions from '../../domains/accounts/sessions.ts'
 import * as users from '../../domains/accounts/users.ts'
-import { field, form, hidden, input, passkeyForm } from '../kit/form.ts'
+import { buttonForm, field, form, hidden, input, passkeyForm } from '../kit/form.ts'
 import { counted, day, time } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { type ListColumn, listTable } from '../kit/list-columns.ts'
@@ -51,15 +51,8 @@ const passkeyColumns = (request: PageRequest): ListColumn<passkeys.ListedPasskey
   { label: 'Passkey', kind: 'name', cell: ({ name }) => name },
   { label: 'Added', card: 'inline', cell: ({ createdAt }) => day(createdAt, request.zone) },
   { label: 'Last used', card: 'inline', cell: ({ lastUsedAt }) => time(lastUsedAt, 'Never', request.zone) },
-  { ...ACTIONS, cell: ({ id, name }) => smallForm(request, `passkeys/${id}/remove`, 'Remove', name) },
+  { ...ACTIONS, cell: ({ id, name }) => buttonForm(request, `${PATH}/passkeys/${id}/remove`, 'Remove', name) },
 ]
-
-const smallForm = (request: PageRequest, path: string, text: string, subject: string): Html =>
-  form(
-    request,
-    `${PATH}/${path}`,
-    html`<button class="small">${text}<span class="visually-hidden"> ${subject}</span></button>`,
-  )
 
 async function addForm(request: PageRequest, party: passkeys.RelyingParty): Promise<Html> {
   const inner = html`${hidden('csrf', request.csrf)}
@@ -111,7 +104,9 @@ const sessionColumns = (request: PageRequest, names: Map<string, string>): ListC
   {
     ...ACTIONS,
     cell: ({ id, isCurrent, browser, network }) =>
-      isCurrent ? '' : smallForm(request, `sessions/${id}/end`, 'End', `the session of ${browser}, ${network}`),
+      isCurrent
+        ? ''
+        : buttonForm(request, `${PATH}/sessions/${id}/end`, 'End', `the session of ${browser}, ${network}`),
   },
 ]
 

@@ -1,7 +1,7 @@
 import { invalidBody, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import * as users from '../../domains/accounts/users.ts'
-import { confirmation, field, form, input, limitsOf, select } from '../kit/form.ts'
+import { buttonForm, confirmation, field, form, input, limitsOf, select } from '../kit/form.ts'
 import { day, time } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { type ListColumn, listTable } from '../kit/list-columns.ts'
@@ -64,11 +64,7 @@ const columns = (request: PageRequest, lastSignIns: Map<string, string | null>):
 const isSelf = ({ ctx }: PageRequest, { id }: User): boolean => id === ctx.user.id
 
 const actions = (request: PageRequest, { id, email }: User): Html[] => [
-  form(
-    request,
-    `${PATH}/${id}/link`,
-    html`<button class="small">Sign-in link<span class="visually-hidden"> for ${email}</span></button>`,
-  ),
+  buttonForm(request, `${PATH}/${id}/link`, 'Sign-in link', `for ${email}`),
   html` <a class="button small" href="${PATH}/${id}/token">New token<span class="visually-hidden"> for ${email}</span></a> <a class="button small" href="${PATH}/${id}/revoke">Revoke<span class="visually-hidden"> ${email}</span></a>`,
 ]
 
@@ -101,8 +97,8 @@ const findOther = async (request: PageRequest): Promise<User> => {
 async function confirmToken(request: PageRequest): Promise<View> {
   const { id, email } = await findOther(request)
   const text: Html = html`<p>${isolated(email)} is signed out everywhere and gets a new access token. The old one, sign-in links, and passkeys stop working.</p>`
-  const body = confirmation(request, { text, action: `${PATH}/${id}/token`, button: 'Replace the token', back: PATH })
-  return { title: 'Replace the access token?', crumb: { to: PATH, text: 'Team' }, subjectId: id, body }
+  const view = { title: 'Replace the access token?', crumb: { to: PATH, text: 'Team' }, subjectId: id }
+  return confirmation(request, { ...view, text, action: `${PATH}/${id}/token`, button: 'Replace the token' })
 }
 
 async function replaceToken(request: PageRequest) {
@@ -114,8 +110,8 @@ async function replaceToken(request: PageRequest) {
 async function confirmRevoke(request: PageRequest): Promise<View> {
   const { id, email } = await findOther(request)
   const text: Html = html`<p>${isolated(email)} is signed out everywhere and cannot sign in again. This cannot be undone.</p>`
-  const body = confirmation(request, { text, action: `${PATH}/${id}/revoke`, button: 'Revoke user', back: PATH })
-  return { title: 'Revoke this user?', crumb: { to: PATH, text: 'Team' }, subjectId: id, body }
+  const view = { title: 'Revoke this user?', crumb: { to: PATH, text: 'Team' }, subjectId: id }
+  return confirmation(request, { ...view, text, action: `${PATH}/${id}/revoke`, button: 'Revoke user' })
 }
 
 async function revoke(request: PageRequest) {

@@ -95,8 +95,8 @@ async function confirmDelete(request: PageRequest): Promise<View> {
   const id = request.params.id ?? ''
   const testShop = testShops.requireListed((await testShops.list(request.ctx)).data, id)
   const text = html`<p>${isolated(testShop.name)} and everything in it will be deleted. Its keys and tokens stop working immediately.</p>`
-  const body = confirmation(request, { text, action: `${PATH}/${id}/delete`, button: 'Delete test shop', back: PATH })
-  return { title: 'Delete this test shop?', crumb: { to: PATH, text: 'Test shops' }, body, subjectId: id }
+  const view = { title: 'Delete this test shop?', crumb: { to: PATH, text: 'Test shops' }, subjectId: id }
+  return confirmation(request, { ...view, text, action: `${PATH}/${id}/delete`, button: 'Delete test shop' })
 }
 
 async function remove({ ctx, params }: PageRequest) {
