@@ -37,7 +37,8 @@ export const preparedWrite =
 
 /**
  * {@link prepared} for a query whose text depends on which values are present: compiled once per set of present values.
- * While it is built, present values are placeholders and absent ones are undefined.
+ * While it is built, present values are placeholders and absent ones are undefined. With many values, the query is built
+ * for the call, because each number of them is a statement of its own.
  */
 export const preparedByShape =
   <Values extends object>() =>
@@ -50,16 +51,18 @@ export const preparedWriteByShape =
   <Row>(build: Build<Transaction, Values, Row>): Run<Transaction, Values, Row> =>
     runnerByShape(build)
 
+const MAX_VALUES = 20
+
 function runnerByShape<Db extends Reader, Values extends object, Row>(
   build: Build<Db, Values, Row>,
 ): Run<Db, Values, Row> {
   const byShape = new Map<string, Run<Db, Values, Row>>()
   return (db, values) => {
-    let shape = ''
-    for (const name in values) if (values[name] !== undefined) shape += `${name},`
+    const names = Object.keys(values).filter((name) => values[name as keyof Values] !== undefined)
+    if (names.length > MAX_VALUES) return runner(build, values)(db, values)
+    const shape = names.join()
     let run = byShape.get(shape)
     if (!run) {
-      const names = shape.split(',').slice(0, -1)
       const present = Object.fromEntries(names.map((name) => [name, new Placeholder(name)]))
       run = runner(build, present as Values)
       byShape.set(shape, run)

@@ -1,5 +1,5 @@
 import type { Reader, Transaction } from './database.ts'
-import { preparedWriteByShape } from './prepared.ts'
+import { preparedByShape, preparedWriteByShape } from './prepared.ts'
 import type { ShopRow, Tables } from './tables.ts'
 
 // Statements about the rows of one table whose columns have some values. Others are in the `queries.ts` of a domain.
@@ -18,15 +18,37 @@ const withValues = (where: object) => {
   return asShop(where)
 }
 
+const selectWhere = (db: Reader, table: keyof Tables, where: object) =>
+  db
+    .selectFrom(asTable(table))
+    .selectAll()
+    .where((eb) => eb.and(asShop(where)))
+
+const finds = new Map<keyof Tables, (db: Reader, where: object) => Promise<unknown[]>>()
+
+/** Finds the rows, in any order. */
+export async function findRows<Name extends keyof Tables>(
+  db: Reader,
+  table: Name,
+  where: Where<Name>,
+): Promise<Tables[Name][]> {
+  const values = withValues(where)
+  let find = finds.get(table)
+  if (!find) {
+    find = preparedByShape<object>()((reader, columns) => selectWhere(reader, table, columns).compile())
+    finds.set(table, find)
+  }
+  // `is null` is another text.
+  const hasNull = Object.values(values).includes(null)
+  return (await (hasNull ? selectWhere(db, table, values).execute() : find(db, values))) as Tables[Name][]
+}
+
 /** Finds the row, or one of the rows. */
 export const findRow = async <Name extends keyof Tables>(
   db: Reader,
   table: Name,
   where: Where<Name>,
-): Promise<Tables[Name] | undefined> => {
-  const rows = db.selectFrom(asTable(table)).selectAll()
-  return (await rows.where((eb) => eb.and(withValues(where))).executeTakeFirst()) as Tables[Name] | undefined
-}
+): Promise<Tables[Name] | undefined> => (await findRows(db, table, where))[0]
 
 const inserts = new Map<keyof Tables, (trx: Transaction, row: object) => Promise<unknown>>()
 

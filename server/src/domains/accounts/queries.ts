@@ -1,4 +1,4 @@
-import { updateRows } from '../../database/rows.ts'
+import { findRow, updateRows } from '../../database/rows.ts'
 import { API_SWITCH } from '../../core/installation.ts'
 import { type Page, type PageQuery, pageOf } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -101,12 +101,8 @@ export async function updateLastUsed(trx: Transaction, keys: UsedKey[]): Promise
   await Promise.all(keys.map((key) => setLastUsed(trx, key)))
 }
 
-const shopById = prepared<{ shopId: string }>()((db, { shopId }) =>
-  db.selectFrom('shops').selectAll().where('id', '=', shopId).compile(),
-)
-
-export const findShop = async (db: Reader, shopId: string): Promise<ShopRow | undefined> =>
-  (await shopById(db, { shopId }))[0]
+export const findShop = (db: Reader, shopId: string): Promise<ShopRow | undefined> =>
+  findRow(db, 'shops', { id: shopId })
 
 /** Applies a shop's changes to its test shops. */
 export async function updateTestShops(trx: Transaction, shopId: string, changes: Partial<ShopRow>): Promise<void> {

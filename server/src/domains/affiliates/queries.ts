@@ -175,7 +175,7 @@ export interface ProductLine {
   variantId: string | null
 }
 
-const selectProductConnections = (db: Reader, { shopId, ...values }: { shopId: string; [n: number]: string }) =>
+const productConnections = preparedByShape<{ shopId: string; [n: number]: string }>()((db, { shopId, ...values }) =>
   db
     .selectFrom('connections')
     .select(['kind', 'value', 'affiliateId'])
@@ -184,21 +184,14 @@ const selectProductConnections = (db: Reader, { shopId, ...values }: { shopId: s
     .where('value', 'in', Object.values(values))
     .orderBy('kind')
     .orderBy('value')
-
-const preparedProductConnections = preparedByShape<{ shopId: string; [n: number]: string }>()((db, values) =>
-  selectProductConnections(db, values).compile(),
+    .compile(),
 )
-const manyProductConnections = (db: Reader, values: { shopId: string; [n: number]: string }) =>
-  selectProductConnections(db, values).execute()
 
 /** The distinct products and variants of an order. */
 export const productIds = (lines: ProductLine[]): string[] =>
   [...new Set(lines.flatMap((line) => [line.productId, line.variantId]))].filter((id) => id !== null)
 
-/** Queries with more values than this are not prepared, because each number of values is a separate statement. */
-export const MAX_PREPARED = 16
-
-/** Affiliate ids by `variant:<id>` and `product:<id>` for the lines of an order. */
+/** Affiliate IDs by `variant:<id>` and `product:<id>` for an order's lines. */
 export async function findProductConnections(
   db: Reader,
   shopId: string,
@@ -206,10 +199,7 @@ export async function findProductConnections(
 ): Promise<Record<string, string>> {
   const values = productIds(lines)
   if (values.length === 0) return {}
-  const rows = await (values.length > MAX_PREPARED ? manyProductConnections : preparedProductConnections)(db, {
-    shopId,
-    ...values,
-  })
+  const rows = await productConnections(db, { shopId, ...values })
   return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
 }
 

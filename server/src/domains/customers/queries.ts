@@ -1,3 +1,5 @@
+import { findRow } from '../../database/rows.ts'
+import { CREDITED } from '../ledger/commissions.ts'
 import { sql } from 'kysely'
 import { defineList } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
@@ -6,14 +8,7 @@ import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { CommissionRow, CustomerRow } from '../../database/tables.ts'
 
-const customerById = prepared<{ shopId: string; customerId: string }>()((db, { shopId, customerId }) =>
-  db.selectFrom('customers').selectAll().where('shopId', '=', shopId).where('customerId', '=', customerId).compile(),
-)
-const customerByEmail = prepared<{ shopId: string; emailHash: string }>()((db, { shopId, emailHash }) =>
-  db.selectFrom('customers').selectAll().where('shopId', '=', shopId).where('emailHash', '=', emailHash).compile(),
-)
-
-/** The customer with the caller's id, and the one with the address; they may differ. */
+/** The customer with the caller's ID, and the one with the address. They can differ. */
 export interface KnownCustomers {
   byId: CustomerRow | undefined
   byEmail: CustomerRow | undefined
@@ -25,18 +20,16 @@ export async function findCustomers(
   { customerId, emailHash }: Pick<CustomerRow, 'customerId' | 'emailHash'>,
 ): Promise<KnownCustomers> {
   const [byId, byEmail] = await Promise.all([
-    customerId ? customerById(db, { shopId, customerId }) : [],
-    emailHash ? customerByEmail(db, { shopId, emailHash }) : [],
+    customerId ? findRow(db, 'customers', { shopId, customerId }) : undefined,
+    emailHash ? findRow(db, 'customers', { shopId, emailHash }) : undefined,
   ])
-  return { byId: byId[0], byEmail: byEmail[0] }
+  return { byId, byEmail }
 }
 
 export const findCustomer = (db: Reader, shopId: string, id: string): Promise<CustomerRow | undefined> =>
-  db.selectFrom('customers').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+  findRow(db, 'customers', { shopId, id })
 
-/** The statuses of credited orders. An order that earns nothing is `REJECTED`. */
-const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
-/** More orders of one customer are not counted, so that an id that every guest has costs little. */
+/** Counting stops here, so that an ID shared by all guests costs little. */
 const MAX_ORDERS = 10_000
 
 const creditedOrders = (db: Reader, { shopId, id, before }: { shopId: string; id: string; before: string }) =>

@@ -6,7 +6,6 @@ import { type Context, nowIso } from '../../core/context.ts'
 import { isOneOf, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { inBatches, isSqlite } from '../../database/event-loop.ts'
-import { prepared, preparedWrite } from '../../database/prepared.ts'
 import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../../database/tables.ts'
 import type { CountedOrders, Decision, Order } from '../../engine/facts.ts'
 
@@ -161,23 +160,13 @@ export async function settleRefunds(
     where "shopId" = ${shopId} and "commissionId" = ${commissionId} and id = (select max(a.id) ${all})`.execute(trx)
 }
 
-type OfCommission = Pick<RefundTotalsRow, 'shopId' | 'commissionId'>
 
-const totals = prepared<OfCommission>()((db, { shopId, commissionId }) =>
-  db
-    .selectFrom('refundTotals')
-    .selectAll()
-    .where('shopId', '=', shopId)
-    .where('commissionId', '=', commissionId)
-    .compile(),
-)
-
-/** The running totals of a commission's refunds; undefined before they are first stored. */
-export const findRefundTotals = async (
+/** A commission's running refund totals. Undefined before they are first stored. */
+export const findRefundTotals = (
   db: Reader,
   shopId: string,
   commissionId: string,
-): Promise<RefundTotalsRow | undefined> => (await totals(db, { shopId, commissionId }))[0]
+): Promise<RefundTotalsRow | undefined> => findRow(db, 'refundTotals', { shopId, commissionId })
 
 /** The goods that were refunded of up to a page of commissions, in cents by commission id; without those that have no refund. */
 export async function listRefundedCents(db: Reader, shopId: string, ids: string[]): Promise<Map<string, number>> {
@@ -191,22 +180,17 @@ export async function listRefundedCents(db: Reader, shopId: string, ids: string[
   return new Map(rows.map(({ commissionId, goodsCents }) => [commissionId, goodsCents]))
 }
 
-const upsertTotals = preparedWrite<RefundTotalsRow>()((trx, row) => {
-  const { shopId, commissionId, goodsCents, totals, statusBefore } = row
-  const changes = { goodsCents, totals, statusBefore }
-  return trx
-    .insertInto('refundTotals')
-    .values({ shopId, commissionId, ...changes })
-    .onConflict((conflict) => conflict.columns(['shopId', 'commissionId']).doUpdateSet(changes))
-    .compile()
-})
-
 export async function upsertRefundTotals(
   trx: Transaction,
   shopId: string,
-  row: Omit<RefundTotalsRow, 'shopId'>,
+  { commissionId, goodsCents, totals, statusBefore }: Omit<RefundTotalsRow, 'shopId'>,
 ): Promise<void> {
-  await upsertTotals(trx, { ...row, shopId })
+  const changes = { goodsCents, totals, statusBefore }
+  await trx
+    .insertInto('refundTotals')
+    .values({ shopId, commissionId, ...changes })
+    .onConflict((conflict) => conflict.columns(['shopId', 'commissionId']).doUpdateSet(changes))
+    .execute()
 }
 
 /** The columns of openapi.yaml, in its order. */
@@ -247,8 +231,8 @@ export const COMMISSION_COLUMNS = [
 /** A row as in openapi.yaml, without internal columns. */
 export const toCommission = (row: CommissionRow): components['schemas']['Commission'] => pick(row, COMMISSION_COLUMNS)
 
-/** The statuses of orders that earn. An order that earns nothing is `REJECTED`. */
-const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+/** Statuses of orders that earn. An order that earns nothing is `REJECTED`. */
+export const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
 /** An affiliate's credited orders of a period, and their goods in one currency. @param before exclusive */
 export async function countCredited(

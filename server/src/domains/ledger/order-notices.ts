@@ -1,22 +1,19 @@
-import { findRow } from '../../database/rows.ts'
+import { findRow, findRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { isOneOf } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { prepared } from '../../database/prepared.ts'
 import type { OrderNoticeRow, OrderPaymentRow } from '../../database/tables.ts'
 
 /** Whether a cancellation is stored for an order. */
 export const isOrderCanceled = async (db: Reader, shopId: string, orderId: string): Promise<boolean> =>
   (await findRow(db, 'orderNotices', { shopId, orderId, kind: 'canceled' })) !== undefined
 
-const noticesOfOrder = prepared<Pick<OrderNoticeRow, 'shopId' | 'orderId'>>()((db, { shopId, orderId }) =>
-  db.selectFrom('orderNotices').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
-)
-
-/** The stored notices of an order: cancellations first, of refunds too, then refunds in the order of receipt. */
+/**
+ * An order's stored notices: first cancellations, including refunds' cancellations, then refunds in order of receipt.
+ */
 export async function listOrderNotices(db: Reader, shopId: string, orderId: string): Promise<OrderNoticeRow[]> {
-  const rows = await noticesOfOrder(db, { shopId, orderId })
-  // Sorted here, because merged reads need not keep an order.
+  const rows = await findRows(db, 'orderNotices', { shopId, orderId })
+  // Sorted here, because merged reads may not keep an order.
   return rows.length > 1 ? rows.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)) : rows
 }
 

@@ -1,4 +1,4 @@
-import { insertRow, updateRows } from '../../database/rows.ts'
+import { findRow, insertRow, updateRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { isOneOf } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -7,13 +7,9 @@ import type { CommissionRow, OrderRow } from '../../database/tables.ts'
 import type { Order } from '../../engine/facts.ts'
 import { idsInOtherSources, ORDER_SOURCES, orderKey, orderSpellings, storedOrderIds } from '../../engine/normalize.ts'
 
-const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
-  db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
-)
-
-/** A reported order by its stored id, such as `api:1001`. */
-export const findOrder = async (db: Reader, shopId: string, orderId: string): Promise<OrderRow | undefined> =>
-  (await orderById(db, { shopId, orderId }))[0]
+/** A reported order by its stored ID, such as `api:1001`. */
+export const findOrder = (db: Reader, shopId: string, orderId: string): Promise<OrderRow | undefined> =>
+  findRow(db, 'orders', { shopId, orderId })
 
 /** More rows than a name of one order has; a shop may give every order the same name. */
 const MAX_SAME = 20

@@ -6,7 +6,7 @@ import { DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
 import type { Click, EngineSettings, Facts, Matches, Order } from '../../engine/facts.ts'
 import { affiliatesWithPrograms, type FactRow, factColumns } from '../affiliates/fact-queries.ts'
 import { findAffiliateByCodeOrSlug, findAffiliateByRef, matchedAliases } from '../affiliates/name-queries.ts'
-import { findProductConnections, MAX_PREPARED, productIds } from '../affiliates/queries.ts'
+import { findProductConnections, productIds } from '../affiliates/queries.ts'
 import { type CustomerKeys, customerKeys, identify } from '../customers/binding.ts'
 import { countOrders, findCustomers, type KnownCustomers } from '../customers/queries.ts'
 import {
@@ -142,8 +142,24 @@ const selectAffiliates = (db: Reader, values: Values) =>
   sql<FactRow>`select ${factColumns} from ${affiliatesWithPrograms}
     where a."shopId" = ${values.shopId} and a.id in (${sql.join(idsOf(values, 'affiliate'))})`.compile(db)
 
-/** The product rates for the order's lines only: no other rate affects the order. */
-const selectRates = (db: Reader, values: Values) =>
+const findTerms = preparedByShape<Values>()((db, values) =>
+  db
+    .selectFrom('affiliates as a')
+    .leftJoin('programs as p', (join) => join.onRef('p.shopId', '=', 'a.shopId').onRef('p.id', '=', 'a.campaignId'))
+    .leftJoin('geoRules as g', (join) => join.onRef('g.shopId', '=', 'p.shopId').onRef('g.programId', '=', 'p.id'))
+    .select(['a.id', 'a.email', 'a.status', 'a.deletedAt', 'a.campaignId', 'p.id as programId'])
+    .select(['p.commissionType', 'p.defaultCommissionBps as rate', 'p.cookieDurationDays'])
+    .select(['p.autoApproveOrder', 'p.lifetimeCommission', 'p.termsVersion'])
+    .select(['g.countries', 'g.states', 'g.cities', 'g.postalPrefixes'])
+    .where('a.shopId', '=', values.shopId)
+    .where('a.id', 'in', idsOf(values, 'affiliate'))
+    .orderBy('a.id')
+    .$castTo<TermsRow>()
+    .compile(),
+)
+
+/** Product rates for the order's lines. No other rate affects the order. */
+const findRates = preparedByShape<Values>()((db, values) =>
   db
     .selectFrom('productRules')
     .select(['programId', 'kind', 'value', 'commissionType', 'rate'])
@@ -159,9 +175,8 @@ const selectRates = (db: Reader, values: Values) =>
     .where('value', 'in', idsOf(values, 'product'))
     .orderBy('kind')
     .orderBy('value')
-
-const preparedAffiliates = preparedByShape<Values>()(selectAffiliates)
-const preparedRates = preparedByShape<Values>()((db, values) => selectRates(db, values).compile())
+    .compile(),
+)
 
 interface AffiliateFacts extends Pick<Facts, 'affiliates' | 'programs'> {
   /** The programs whose terms have other versions than the first. */
@@ -186,10 +201,14 @@ async function findAffiliatesWithPrograms(
   ])
   for (const row of found) known.set(row.id, row)
   const facts: AffiliateFacts = { affiliates: {}, programs: {}, termed: [] }
-  for (const affiliateId of ids) {
-    const row = known.get(affiliateId)
-    if (!row) continue
-    const { id, email, status, deletedAt, campaignId, programId, termsVersion, countries, ...program } = row
+  if (affiliateIds.length === 0) return facts
+  const affiliates: Values = { shopId }
+  for (const [i, id] of affiliateIds.entries()) affiliates[`affiliate${i}`] = id
+  const products = productIds(lines)
+  const all: Values = { ...affiliates }
+  for (const [i, id] of products.entries()) all[`product${i}`] = id
+  const [rows, rates] = await Promise.all([findTerms(db, affiliates), products.length > 0 ? findRates(db, all) : []])
+  for (const { id, email, status, deletedAt, campaignId, programId, ...program } of rows) {
     facts.affiliates[id] = { id, email, status, archived: deletedAt !== null, programId: campaignId }
     if (programId === null) continue
     const { commissionType, rate, cookieDurationDays, autoApproveOrder, lifetimeCommission, ...places } = program

@@ -1,4 +1,4 @@
-import { findRow } from '../../database/rows.ts'
+import { findRow, findRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -66,17 +66,13 @@ const programs = (db: Reader, shopId: string) =>
     ])
     .where('programs.shopId', '=', shopId)
 
-const byId = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
-  db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', '=', id).compile(),
-)
-
-export const findProgram = async (db: Reader, shopId: string, id: string): Promise<ProgramRow | undefined> =>
-  (await byId(db, { shopId, id }))[0]
+export const findProgram = (db: Reader, shopId: string, id: string): Promise<ProgramRow | undefined> =>
+  findRow(db, 'programs', { shopId, id })
 
 export function findPrograms(db: Reader, shopId: string, ids: string[]): Promise<ProgramRow[]> {
   const [id] = ids
   if (id === undefined) return Promise.resolve([])
-  if (ids.length === 1) return byId(db, { shopId, id })
+  if (ids.length === 1) return findRows(db, 'programs', { shopId, id })
   return db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
 
@@ -226,17 +222,8 @@ export async function upsertGeoRule(
     .execute()
 }
 
-interface OfProgram {
-  shopId: string
-  programId: string
-}
-
-const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
-  db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).where('programId', '=', programId).compile(),
-)
-
-export const findGeoRule = async (db: Reader, shopId: string, programId: string): Promise<GeoRuleRow | undefined> =>
-  (await geoRule(db, { shopId, programId }))[0]
+export const findGeoRule = (db: Reader, shopId: string, programId: string): Promise<GeoRuleRow | undefined> =>
+  findRow(db, 'geoRules', { shopId, programId })
 
 /** The places that a program is limited to, or null without limits. */
 export async function findGeoRules(db: Reader, shopId: string, programId: string): Promise<GeoRule | null> {
