@@ -43,3 +43,14 @@ export async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<s
 }
 
 const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)
+
+/** The object or list that a text contains as JSON; undefined for other text. */
+// biome-ignore lint/suspicious/noExplicitAny: any JSON
+export function parseObject(text: string): any {
+  try {
+    const value = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -63,8 +63,8 @@ export async function pageOf<Table extends keyof Tables, Row>(
 }
 
 /** The number of rows of a query. */
-export async function countOf<Table extends keyof Tables, Row>(
-  query: SelectQueryBuilder<Tables, Table, Row>,
+export async function countOf<DB, Table extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, Table, Row>,
 ): Promise<number> {
   const { total } = await query
     .clearSelect()

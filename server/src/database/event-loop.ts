@@ -12,6 +12,16 @@ export const isSqlite = (db: Reader): boolean => db.getExecutor().adapter instan
 /** How long work may block the event loop before it yields. */
 const YIELD_AFTER_MS = 10
 
+/** Lets other requests proceed once in a while. */
+export function createPause(): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since < YIELD_AFTER_MS) return
+    await yieldToEventLoop()
+    since = performance.now()
+  }
+}
+
 /**
  * Runs `work` for each item in order. On SQLite, it yields to the event loop in between, so that many items do not block
  * other requests.
@@ -21,13 +31,9 @@ export async function forEachInSlices<T>(
   items: Iterable<T>,
   work: (item: T) => Promise<unknown>,
 ): Promise<void> {
-  const mayBlock = isSqlite(db)
-  let startedAt = performance.now()
+  const pause = isSqlite(db) ? createPause() : undefined
   for (const item of items) {
-    if (mayBlock && performance.now() - startedAt > YIELD_AFTER_MS) {
-      await yieldToEventLoop()
-      startedAt = performance.now()
-    }
+    await pause?.()
     await work(item)
   }
 }

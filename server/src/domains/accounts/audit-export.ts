@@ -1,3 +1,4 @@
+import { parseObject } from '../../core/ndjson.ts'
 import { createReadStream } from 'node:fs'
 import { invalidField } from '../../contract/errors.ts'
 import { findChainBreak, listChain, UnstatedErasures } from '../../core/audit.ts'
@@ -112,7 +113,7 @@ export async function verifyFile(path: string, known?: Position): Promise<FileCh
   const fail = (problem: string): FileCheck => ({ ...check, problem: `Line ${number}: ${problem}.` })
   for await (const line of splitLines(createReadStream(path, 'utf8'))) {
     number++
-    const value = parse(line)
+    const value = parseObject(line)
     if (value === undefined) return fail('it is not JSON')
     if (isComplete) return fail('the export continues after its end')
     if (number === 1) {
@@ -151,16 +152,6 @@ const OTHER_CONTENT = 'it has content that no hash covers'
  * Whether a line is exactly what the export writes. An additional or repeated member would reach readers unverified.
  */
 const isExactly = (line: string, value: object): boolean => line === JSON.stringify(value)
-
-// biome-ignore lint/suspicious/noExplicitAny: a line may contain anything
-function parse(line: string): any {
-  try {
-    const value = JSON.parse(line)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
-}
 
 function problemOf(row: AuditRow, { shopId, end }: FileCheck): string | undefined {
   const expected = (end?.seq ?? 0) + 1

@@ -1,3 +1,4 @@
+import { parseObject } from '../../core/ndjson.ts'
 import { deleteRows, insertRow, updateRows } from '../../database/rows.ts'
 import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
@@ -156,7 +157,8 @@ export async function remove(ctx: OwnerContext, id: string): Promise<void> {
  */
 export async function signIn(deps: SignInDeps, response: string): Promise<NewSession> {
   const party = requireRelyingParty(deps.config)
-  const credential = parse<AuthenticationResponseJSON>(response)
+  // Its content is verified by the library.
+  const credential: AuthenticationResponseJSON | undefined = parseObject(response)
   const known = CREDENTIAL_ID.test(String(credential?.id))
     ? await findSignedIn(deps.db.read, String(credential?.id))
     : null
@@ -189,7 +191,7 @@ async function findSignedIn(db: Reader, id: string): Promise<{ passkey: PasskeyR
 }
 
 async function verifyRegistration(ctx: OwnerContext, party: RelyingParty, response: string) {
-  const credential = parse<RegistrationResponseJSON>(response)
+  const credential: RegistrationResponseJSON | undefined = parseObject(response)
   const { verifyRegistrationResponse } = await library()
   let issuedAt: string | undefined
   try {
@@ -238,16 +240,6 @@ async function verifySignIn(
     return verified && issuedAt ? { issuedAt, counter: authenticationInfo.newCounter } : undefined
   } catch {
     // The library throws for every response that is malformed or does not match; nothing else runs here.
-    return undefined
-  }
-}
-
-/** The response of a browser; undefined for other text. Its content is verified by the library. */
-function parse<Response>(text: string): Response | undefined {
-  try {
-    const value = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
     return undefined
   }
 }

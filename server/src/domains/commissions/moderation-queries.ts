@@ -1,3 +1,4 @@
+import { countOf } from '../../core/pagination.ts'
 import { sql } from 'kysely'
 import { type CountFilter, countRows, withoutIndex } from '../../core/queries.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
@@ -74,9 +75,8 @@ export const movableReport = defineReport(
     { shopId, query: { limit, ...filter } }: { shopId: string; query: ModerationFilter & { limit: number } },
   ): Promise<MovableCommissions> => {
     const list = movableCommissions(db, shopId, { filter, rarest: await rarestOf(db, shopId, filter) })
-    const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
     const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
-    return { ids: first.map(({ id }) => id), total }
+    return { ids: first.map(({ id }) => id), total: await countOf(list) }
   },
   { isLong: true },
 )

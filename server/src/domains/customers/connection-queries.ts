@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { defineList, MAX_INLINE_ROWS } from '../../core/lists.ts'
-import { type PageQuery, toPage } from '../../core/pagination.ts'
+import { countOf, type PageQuery, toPage } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { ConnectionRow } from '../../database/tables.ts'
 
@@ -66,7 +66,6 @@ async function listConnections(db: Reader, shopId: string, query: ConnectionFilt
       .unionAll(customers(db, shopId, query))
       .as('list'),
   )
-  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await list
     .selectAll()
     .orderBy('createdAt', 'desc')
@@ -74,7 +73,7 @@ async function listConnections(db: Reader, shopId: string, query: ConnectionFilt
     .limit(query.limit)
     .offset((query.page - 1) * query.limit)
     .execute()
-  return toPage(rows, query, total)
+  return toPage(rows, query, await countOf(list))
 }
 
 /** Whether a list of connections has many rows. Reads only these, from an index. */

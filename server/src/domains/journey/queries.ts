@@ -1,3 +1,4 @@
+import { countOf } from '../../core/pagination.ts'
 import { deleteRows, insertRow } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { defineList, rowsOf } from '../../core/lists.ts'
@@ -39,7 +40,7 @@ function matchingEntries(
 /** The latest entries that match all of the filter, oldest first, and how many match. */
 async function listJourney(db: Reader, shopId: string, query: JourneyFilter) {
   const list = matchingEntries(db, shopId, query)
-  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const total = await countOf(list)
   const latest: JourneyRow[] = await list
     .selectAll()
     .orderBy('occurredAt', 'desc')

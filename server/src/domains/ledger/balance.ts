@@ -11,7 +11,7 @@ import { isOnHold } from './batch-commissions.ts'
 
 type Balance = components['schemas']['Balance']
 
-const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE']
+export const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE']
 
 /** Reads an affiliate's unpaid commissions. They can be many, so it runs in the report worker. */
 export const balanceReport = defineReport(

@@ -92,18 +92,18 @@ function replaceJson(person: Person, text: string): string {
 
 const has = (ids: ReadonlySet<string>, id: unknown): boolean => typeof id === 'string' && ids.has(id)
 
-interface BuyerOfOrder {
+export interface Buyer {
   customerEmail?: string | null
   otherEmails?: string[]
   customerId?: string | null
   sessionId?: string | null
 }
 
-/** The addresses of the buyer of an order, or of a visitor. */
-export const addressesOf = ({ customerEmail, otherEmails = [] }: BuyerOfOrder): string[] =>
+/** An order buyer's or a visitor's addresses. */
+export const addressesOf = ({ customerEmail, otherEmails = [] }: Buyer): string[] =>
   [customerEmail, ...otherEmails].filter((email) => typeof email === 'string')
 
-export const isBuyer = (person: Person, buyer: BuyerOfOrder): boolean =>
+export const isBuyer = (person: Person, buyer: Buyer): boolean =>
   addressesOf(buyer).some((email) => person.hasAddress(email)) ||
   has(person.customerIds, buyer.customerId) ||
   has(person.sessionIds, buyer.sessionId)
@@ -116,7 +116,7 @@ const IS_OWN: { [Table in TableName]?: (person: Person, row: Row) => boolean } =
   payees: (person, { affiliateId }) => has(person.affiliateIds, affiliateId),
   payoutLines: (person, { affiliateId }) => has(person.affiliateIds, affiliateId),
   orders: (person, { orderId, commissionId, facts }) => {
-    const isOwn = isBuyer(person, (JSON.parse(String(facts)) as { order: BuyerOfOrder }).order)
+    const isOwn = isBuyer(person, (JSON.parse(String(facts)) as { order: Buyer }).order)
     if (isOwn) person.orderIds.add(String(orderId)).add(person.replaceText(String(orderId)))
     if (isOwn && commissionId !== null) person.commissionIds.add(String(commissionId))
     return isOwn
@@ -124,7 +124,7 @@ const IS_OWN: { [Table in TableName]?: (person: Person, row: Row) => boolean } =
   commissions: (person, { id, affiliateId }) => has(person.commissionIds, id) || has(person.affiliateIds, affiliateId),
   refunds: (person, { commissionId }) => has(person.commissionIds, commissionId),
   orderNotices: (person, { orderId }) => has(person.orderIds, orderId),
-  journey: (person, row) => isBuyer(person, row as BuyerOfOrder) || has(person.orderIds, row.orderId),
+  journey: (person, row) => isBuyer(person, row as Buyer) || has(person.orderIds, row.orderId),
   customers: (person, { customerId, mailboxHash }) =>
     has(person.customerIds, customerId) || (mailboxHash !== null && mailboxHash === person.mailboxHash),
   audits: (person, { subjectId }) =>

@@ -7,7 +7,9 @@ import { COLUMNS, type Kind, PERSONAL_TABLES } from '../../database/personal-dat
 import { listShops } from '../accounts/queries.ts'
 import { operatorContext } from '../accounts/shops.ts'
 import { completeErasures, type LoggedErasure, repeatErasure } from './erasure.ts'
-import { createPause, pages } from './find.ts'
+import { createPause } from '../../database/event-loop.ts'
+import { parseObject } from '../../core/ndjson.ts'
+import { pages } from './find.ts'
 import { hashesOfMailbox, isComparable, mailboxesIn } from './person.ts'
 import { listErasures } from './queries.ts'
 
@@ -31,21 +33,12 @@ export async function* erasureLogLines(db: Reader): AsyncGenerator<string, void>
 export async function readLog(text: AsyncIterable<string>): Promise<LoggedErasure[]> {
   const erasures: LoggedErasure[] = []
   for await (const line of splitLines(text)) {
-    const value = parse(line)
+    const value = parseObject(line)
     if (value?.end?.erasures === erasures.length) return erasures
     if (![value?.shopId, value?.id, value?.person, value?.startedAt].every((field) => typeof field === 'string')) break
     erasures.push(value)
   }
   throw new Error('The file is not a complete log of erasures. Write it again with `privacy log`.')
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: any JSON
-function parse(line: string): any {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
 }
 
 /**
@@ -130,7 +123,7 @@ function textsOf(row: Record<string, unknown>, kinds: Record<string, Kind>): str
   return Object.entries(row).flatMap(([column, value]) => {
     const kind = kinds[column]
     if (typeof value !== 'string' || kind === 'none' || kind === 'shop') return []
-    return [value, ...stringsIn(kind === 'json' || kind === 'special' ? parse(value) : undefined)]
+    return [value, ...stringsIn(kind === 'json' || kind === 'special' ? parseObject(value) : undefined)]
   })
 }
 

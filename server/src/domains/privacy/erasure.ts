@@ -1,3 +1,4 @@
+import { UNPAID } from '../ledger/balance.ts'
 import { findRow, insertRow, updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { conflict, notFound } from '../../contract/errors.ts'
@@ -17,7 +18,8 @@ import { operatorContext } from '../accounts/shops.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { readBalance } from '../ledger/balance.ts'
 import { isConfiguredWith, matchPerson } from './concern.ts'
-import { createPause, findIds, pages } from './find.ts'
+import { createPause } from '../../database/event-loop.ts'
+import { findIds, pages } from './find.ts'
 import { hashOfPerson, mailboxHashOf, Person, requireAddress } from './person.ts'
 import {
   addErasedRows,
@@ -196,10 +198,8 @@ async function rejectUser(ctx: Context, person: Person): Promise<void> {
       throw conflict('person_is_user', 'This email address belongs to a user of the shop. Revoke the user first.')
 }
 
-const OPEN = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE'] as const
-
 async function countOpen(db: Context['db']['read'], { shop }: Context, { id: scope }: AffiliateRow): Promise<number> {
-  const counts = await Promise.all(OPEN.map((status) => countRows(db, shop.id, { list: 'commissions', scope, status })))
+  const counts = await Promise.all(UNPAID.map((status) => countRows(db, shop.id, { list: 'commissions', scope, status })))
   return counts.reduce((sum, count) => sum + count, 0)
 }
 

@@ -1,9 +1,9 @@
 import type { Context } from '../../core/context.ts'
-import { yieldToEventLoop } from '../../database/event-loop.ts'
+import { createPause, yieldToEventLoop } from '../../database/event-loop.ts'
 import type { TableName } from '../../database/personal-data.ts'
 import { pagesOf, type Row } from '../../database/table-keys.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
-import { addressesOf, isBuyer } from './concern.ts'
+import { addressesOf, type Buyer, isBuyer } from './concern.ts'
 import type { Person } from './person.ts'
 
 /** Rows read at a time, so that other requests wait for milliseconds only. */
@@ -16,26 +16,6 @@ export async function* pages(ctx: Context, table: TableName): AsyncGenerator<Row
     yield rows
     await yieldToEventLoop()
   }
-}
-
-/** How long the rows of a page may block the event loop: orders can have a thousand lines. */
-const MAX_BLOCKING_MS = 10
-
-/** Lets other requests proceed once in a while. */
-export function createPause(): () => Promise<void> {
-  let since = performance.now()
-  return async () => {
-    if (performance.now() - since < MAX_BLOCKING_MS) return
-    await yieldToEventLoop()
-    since = performance.now()
-  }
-}
-
-interface Buyer {
-  customerEmail?: string | null
-  otherEmails?: string[]
-  customerId?: string | null
-  sessionId?: string | null
 }
 
 const BUYERS: TableName[] = ['orders', 'journey']

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { defineList, isDeep, rowsOf } from '../../core/lists.ts'
-import { type PageQuery, pageOf } from '../../core/pagination.ts'
+import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
@@ -166,8 +166,7 @@ async function countDeliveries(db: Reader, shopId: string, query: DeliveryFilter
   let list = db.selectFrom('deliveries').where('shopId', '=', shopId)
   if (query.subscriptionId) list = list.where('subscriptionId', '=', query.subscriptionId)
   if (query.status) list = list.where('status', '=', query.status)
-  const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return total
+  return countOf(list)
 }
 
 /** The rows of a filtered list are counted one by one. */

@@ -1,3 +1,4 @@
+import { countOf } from '../../core/pagination.ts'
 import { sql } from 'kysely'
 import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
 import type { DeliveryRow } from '../../database/tables.ts'
@@ -72,11 +73,7 @@ export const redeliverableReport = defineReport(
         ),
       )
     }
-    const { total } = await list
-      .clearSelect()
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow()
-    return { rows: await list.orderBy('d.id').limit(query.limit).execute(), total: Number(total) }
+    return { rows: await list.orderBy('d.id').limit(query.limit).execute(), total: await countOf(list) }
   },
 )
 
