@@ -14,7 +14,7 @@ import { count, money } from '../kit/format.ts'
 import { type Html, html } from '../kit/html.ts'
 import { countColumn, type ListColumn } from '../kit/list-columns.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from '../kit/period-charts.ts'
-import { figuresAsOf, loadingNotice, readForPage } from '../kit/report-cache.ts'
+import { loadingNotice, readForPage, figuresNotice } from '../kit/report-cache.ts'
 import type { PageRequest } from '../kit/route.ts'
 
 type Amount = Exclude<keyof CurrencySums, 'currency'>
@@ -81,5 +81,5 @@ export async function affiliateCharts(request: PageRequest, { id }: { id: string
   const bar = html`<div class="toolbar">${lengthTabs(request, path, filterValues.days)}${shown ? currencyTabs(shown, request, { path, values: filterValues }) : ''}</div>`
   if (!shown) return html`${bar}${loadingNotice('Calculating this period…')}`
   const chosenCurrency = shownCurrency(currenciesOf(shown, currency), query, currency)
-  return html`${bar}${charts(shown, period, { currency: chosenCurrency, names: ['Commission', 'Clicks'] })}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
+  return html`${bar}${charts(shown, period, { currency: chosenCurrency, names: ['Commission', 'Clicks'] })}${figuresNotice(readAt, zone)}`
 }

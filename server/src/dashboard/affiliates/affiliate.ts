@@ -22,7 +22,7 @@ import { count, counted, day, money, monthText } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { listTable } from '../kit/list-columns.ts'
 import { approvedText } from '../payouts/payout-summary.ts'
-import { type Cached, figuresAsOf, loadingNotice, readForPage, readListForPage } from '../kit/report-cache.ts'
+import { type Cached, loadingNotice, readForPage, readListForPage, figuresNotice } from '../kit/report-cache.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from '../kit/route.ts'
 import { programOptions } from '../kit/select-options.ts'
@@ -155,7 +155,7 @@ function balance({ ctx, zone }: PageRequest, { value, readAt }: Cached<Balances>
   const balances = value.balances.toSorted(
     (a, b) => Number(b.currency === ctx.shop.currency) - Number(a.currency === ctx.shop.currency),
   )
-  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`
+  const asOf = figuresNotice(readAt, zone)
   const [only, ...others] = balances
   if (others.length === 0)
     return html`${facts([...(only ? sums(only) : [['Unpaid', money(0, ctx.shop.currency)] as const]), ['Commissions', count(total)]], 'stats')}${asOf}`

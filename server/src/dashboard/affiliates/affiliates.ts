@@ -9,18 +9,20 @@ import { figureColumns, otherCurrencies } from './affiliate-figures.ts'
 import { firstInvite } from './affiliate-invite.ts'
 import { empty } from '../kit/components.ts'
 import { ROWS_AT_ONCE, timeCell, wholeList } from '../kit/csv-download.ts'
-import { field, form, hidden, input, limitsOf, select } from '../kit/form.ts'
+import { field, form, input, limitsOf, select } from '../kit/form.ts'
 import { counted, day } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import type { ListColumn } from '../kit/list-columns.ts'
 import { type FilterField, selectField, textField } from '../kit/list-filter.ts'
 import {
+  addressOf,
+  bulkButtons,
   downloadList,
   type ListFilter,
   type ListPage,
   numberedRows,
+  pageFields,
   paramsOf,
-  readFilter,
   showList,
 } from '../kit/list-page.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
@@ -68,7 +70,7 @@ async function show(request: PageRequest): Promise<View> {
 }
 
 async function affiliatePage(request: PageRequest): Promise<ListPage<Affiliate>> {
-  const { ctx, isOwner, query } = request
+  const { ctx, isOwner } = request
   const programs = await programOptions(request)
   const names = new Map(programs)
   const isChoice = ({ status }: ListFilter) => isOwner && status !== ARCHIVED
@@ -110,16 +112,8 @@ async function affiliatePage(request: PageRequest): Promise<ListPage<Affiliate>>
     around: (filter, content) => {
       if (filter.status === ARCHIVED) return html`${ARCHIVED_HINT}${content}`
       if (!isOwner) return content
-      const hiddenFields = Object.entries({
-        ...paramsOf(filter),
-        page: query.get('page') ?? '',
-        size: query.get('size') ?? '',
-      })
-      return form(
-        request,
-        `${PATH}/status`,
-        html`${hiddenFields.map(([name, value]) => hidden(name, value))}${content}${bulk()}`,
-      )
+      const fields = pageFields(request, filter)
+      return form(request, `${PATH}/status`, html`${fields}${content}${bulkButtons(['APPROVED', 'REJECTED'])}`)
     },
   }
 }
@@ -238,10 +232,6 @@ const nameCell = ({ id, name, email }: Affiliate): Cell =>
 
 const statusOf = ({ status, deletedAt }: Affiliate): string => (deletedAt === null ? status : ARCHIVED)
 
-const bulk =
-  (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
-<button name="move" value="APPROVED" class="main">Approve selected</button> <button name="move" value="REJECTED">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
-
 function none({ values: { q, campaignId }, status }: ListFilter, isOwner: boolean): Html {
   if (status === ARCHIVED && !q && !campaignId)
     return empty('No archived affiliates', 'You can archive an affiliate on their page.', 'affiliates')
@@ -275,14 +265,7 @@ async function changeStatuses(request: PageRequest) {
   }
   const left = skipped ? ` ${skipped} skipped, because another request changed them.` : ''
   const text = `${counted(changed, 'affiliate')} ${status.toLowerCase()}.${left}`
-  return {
-    to: urlWithQuery(PATH, {
-      ...paramsOf(await readFilter(request, await affiliatePage(request))),
-      page: form.get('page') ?? undefined,
-      size: form.get('size') ?? undefined,
-    }),
-    flash: { text },
-  }
+  return { to: await addressOf(request, await affiliatePage(request)), flash: { text } }
 }
 
 async function creation(request: PageRequest): Promise<View> {

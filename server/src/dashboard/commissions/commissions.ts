@@ -5,14 +5,13 @@ import { findMoved, moderate, moderateMany } from '../../domains/commissions/mod
 import { orderNameOf } from '../../domains/commissions/search.ts'
 import { approveAllLink } from './commission-bulk.ts'
 import { commissionColumns, commissionList, isAdjustment } from './commission-list.ts'
-import { form, formOfButtons, hidden } from '../kit/form.ts'
+import { form, formOfButtons } from '../kit/form.ts'
 import { counted, money } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { downloadList, type ListFilter, paramsOf, readFilter, showList } from '../kit/list-page.ts'
+import { addressOf, bulkButtons, downloadList, type ListFilter, pageFields, showList } from '../kit/list-page.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from '../kit/route.ts'
 import { ACTIONS, type Cell, CHOICE } from '../kit/table.ts'
-import { urlWithQuery } from '../kit/url.ts'
 
 type Commission = components['schemas']['Commission']
 
@@ -40,12 +39,6 @@ async function show(request: PageRequest): Promise<View> {
   const list = await commissionList(request)
   if (!request.isOwner) return showList(request, list)
   const isMany = ({ status }: ListFilter) => status === 'PENDING'
-  const hiddenFields = (filter: ListFilter) =>
-    Object.entries({
-      ...paramsOf(filter),
-      page: request.query.get('page') ?? '',
-      size: request.query.get('size') ?? '',
-    }).map(([name, text]) => hidden(name, text))
   return showList(request, {
     ...list,
     columns: async (filter, rows) => [
@@ -54,14 +47,15 @@ async function show(request: PageRequest): Promise<View> {
       { ...ACTIONS, cell: buttons },
     ],
     actions: (filter, { rows }) => (rows?.length && isMany(filter) ? approveAllLink(filter) : undefined),
-    around: (filter, content) => html`${formOfButtons(request, ROW_FORM, hiddenFields(filter))}
-${isMany(filter) ? form(request, `${PATH}/moderate`, html`${hiddenFields(filter)}${content}${bulk()}`) : content}`,
+    around: (filter, content) => {
+      const fields = pageFields(request, filter)
+      const selection = () =>
+        form(request, `${PATH}/moderate`, html`${fields}${content}${bulkButtons(['approve', 'reject'])}`)
+      return html`${formOfButtons(request, ROW_FORM, html`${fields}`)}
+${isMany(filter) ? selection() : content}`
+    },
   })
 }
-
-const bulk =
-  (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
-<button name="move" value="approve" class="main">Approve selected</button> <button name="move" value="reject">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
 
 const choice = (commission: Commission): Cell =>
   isAdjustment(commission)
@@ -80,13 +74,7 @@ const button = ({ id }: Commission, move: Move, order: string): Html =>
   html`<button class="small" form="${ROW_FORM}" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="visually-hidden"> order ${isolated(order)}</span></button> `
 
 /** The same page of the list. */
-async function back(request: PageRequest): Promise<string> {
-  return urlWithQuery(PATH, {
-    ...paramsOf(await readFilter(request, await commissionList(request))),
-    page: request.form.get('page') ?? undefined,
-    size: request.form.get('size') ?? undefined,
-  })
-}
+const back = async (request: PageRequest): Promise<string> => addressOf(request, await commissionList(request))
 
 async function moderateOne(request: PageRequest) {
   const { id = '', move = '' } = request.params

@@ -6,7 +6,7 @@ import * as coupons from '../../domains/coupons/coupons.ts'
 import { figureColumns } from '../affiliates/affiliate-figures.ts'
 import { empty } from '../kit/components.ts'
 import { codeInput, field, form, input } from '../kit/form.ts'
-import { money } from '../kit/format.ts'
+import { discountText } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import type { ListColumn } from '../kit/list-columns.ts'
 import { textField } from '../kit/list-filter.ts'
@@ -109,10 +109,8 @@ function columns(
 const affiliateCell = ({ affiliateId, affiliateName }: Coupon): Html =>
   html`<a href="/admin/affiliates/${affiliateId}">${isolated(affiliateName)}</a>`
 
-function discountOf({ discountEnabled, discountType, discountValue }: Coupon, currency: string): string {
-  if (!discountEnabled || discountValue === null) return ''
-  return discountType === 'PERCENT' ? `${discountValue}%` : money(Math.round(discountValue * 100), currency)
-}
+const discountOf = ({ discountEnabled, ...discount }: Coupon, currency: string): string =>
+  discountEnabled ? discountText(discount, currency) : ''
 
 async function assignment(request: PageRequest): Promise<View> {
   return {

@@ -5,17 +5,17 @@ import { atLocalTime } from '../../core/time-zone.ts'
 import * as deliveries from '../../domains/webhooks/deliveries.ts'
 import * as webhooks from '../../domains/webhooks/webhooks.ts'
 import { empty } from '../kit/components.ts'
-import { durationOf, responseOf, showDelivery } from './delivery.ts'
+import { outcomeColumns, showDelivery, webhookColumn } from './delivery.ts'
 import { field, form, hidden, input } from '../kit/form.ts'
 import { counted, time } from '../kit/format.ts'
 import { type Html, html } from '../kit/html.ts'
-import { countColumn, type ListColumn, timeColumn } from '../kit/list-columns.ts'
+import { type ListColumn, timeColumn } from '../kit/list-columns.ts'
 import { type FilterValues, selectField } from '../kit/list-filter.ts'
 import { type ListPage, NO_MATCH, numberedRows, showList } from '../kit/list-page.ts'
 import { loadingNotice, readForPage } from '../kit/report-cache.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from '../kit/route.ts'
-import { badge, nameOf } from '../kit/status.ts'
+import { nameOf } from '../kit/status.ts'
 import { ACTIONS } from '../kit/table.ts'
 import { urlWithQuery } from '../kit/url.ts'
 import { EVENT_NAMES } from './webhook-events.ts'
@@ -80,17 +80,9 @@ async function show(request: PageRequest): Promise<View> {
 
 const columns = (request: PageRequest, urls: Map<string, string>): ListColumn<Delivery>[] => [
   { label: 'Event', cell: ({ id, event }) => html`<a href="${PATH}/${id}"><code>${event}</code></a>` },
-  {
-    label: 'Webhook',
-    kind: 'name',
-    card: 'bare',
-    cell: (delivery) => urls.get(delivery.subscriptionId) ?? html`<em>removed</em>`,
-  },
+  webhookColumn(urls),
   timeColumn({ label: 'Created', card: 'bare', zone: request.zone }, ({ createdAt }) => createdAt),
-  { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
-  { label: 'Response', card: 'bare', cell: (delivery) => responseOf(delivery, request.zone) },
-  countColumn({ label: 'Attempts', card: 'inline' }, ({ attempts }) => attempts),
-  { label: 'Duration', kind: 'number', card: 'inline', cell: durationOf },
+  ...outcomeColumns(request.zone),
   {
     ...ACTIONS,
     cell: (delivery) =>

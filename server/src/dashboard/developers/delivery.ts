@@ -28,19 +28,20 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   disabled: 'The webhook was disabled.',
 }
 
-export const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery, zone: string): Html | string =>
+const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery, zone: string): Html | string =>
   code === null
     ? 'pending'
     : html`${httpStatus ?? html`<code>${code}</code>`}${nextAttemptAt ? html`<small>next attempt ${time(nextAttemptAt, '–', zone)}</small>` : ''}`
 
-export const durationOf = ({ durationMs }: Delivery): string => (durationMs === null ? '–' : `${durationMs} ms`)
+const durationOf = ({ durationMs }: Delivery): string => (durationMs === null ? '–' : `${durationMs} ms`)
 
 /** One delivery: the request, the response, and the next attempt. */
 export async function showDelivery(request: PageRequest): Promise<View> {
   const { ctx, zone, isOwner, params } = request
   const { delivery: one, payload, isErased, others } = await deliveries.read(ctx, params.id ?? '')
-  const byId = new Map((await webhooks.list(ctx)).data.map((webhook) => [webhook.id, webhook]))
-  const webhook = byId.get(one.subscriptionId)
+  const { data: subscriptions } = await webhooks.list(ctx)
+  const webhook = subscriptions.find(({ id }) => id === one.subscriptionId)
+  const urls = new Map(subscriptions.map(({ id, url }) => [id, visibleUrl(url, isOwner)]))
   const canBeSent = one.status !== 'PENDING' && webhook?.status === 'enabled' && !isErased
   const again = html`<button class="main">${one.status === 'RETRYING' ? 'Retry now' : 'Redeliver'}</button>`
   return {
@@ -69,7 +70,7 @@ ${payloadOf(one, payload, isOwner)}
 ${
   others.length === 0
     ? ''
-    : html`<h2>Other deliveries of this event</h2>${listTable('Other deliveries of this event', columns(request, byId), others)}`
+    : html`<h2>Other deliveries of this event</h2>${listTable('Other deliveries of this event', columns(request, urls), others)}`
 }`,
   }
 }
@@ -98,19 +99,23 @@ ${text('body', 'Payload as JSON', JSON.stringify(JSON.parse(payload), null, 2))}
 const text = (id: string, label: string, value: string): Html =>
   html`<div class="copy payload"><code id="${id}" role="region" aria-label="${label}" tabindex="0">${value}</code><button type="button" class="small" data-copy="${id}" hidden>Copy<span class="visually-hidden"> ${label}</span></button></div>`
 
-const columns = ({ zone, isOwner }: PageRequest, webhooks: Map<string, Subscription>): ListColumn<Delivery>[] => [
+const columns = ({ zone }: PageRequest, urls: Map<string, string>): ListColumn<Delivery>[] => [
   { label: 'Created', cell: ({ id, createdAt }) => html`<a href="${PATH}/${id}">${time(createdAt, '–', zone)}</a>` },
-  {
-    label: 'Webhook',
-    kind: 'name',
-    card: 'bare',
-    cell: ({ subscriptionId }) => urlOf(webhooks.get(subscriptionId), isOwner),
-  },
+  webhookColumn(urls),
+  ...outcomeColumns(zone),
+]
+
+/** @param urls of webhooks as the user may see them, by id */
+export const webhookColumn = (urls: Map<string, string>): ListColumn<Delivery> => ({
+  label: 'Webhook',
+  kind: 'name',
+  card: 'bare',
+  cell: ({ subscriptionId }) => urls.get(subscriptionId) ?? html`<em>removed</em>`,
+})
+
+export const outcomeColumns = (zone: string): ListColumn<Delivery>[] => [
   { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
   { label: 'Response', card: 'bare', cell: (delivery) => responseOf(delivery, zone) },
   countColumn({ label: 'Attempts', card: 'inline' }, ({ attempts }) => attempts),
   { label: 'Duration', kind: 'number', card: 'inline', cell: durationOf },
 ]
-
-const urlOf = (webhook: Subscription | undefined, isOwner: boolean): Html | string =>
-  webhook ? visibleUrl(webhook.url, isOwner) : html`<em>removed</em>`

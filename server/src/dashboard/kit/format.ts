@@ -78,3 +78,12 @@ const RATE_UNITS: Record<string, string> = { PERCENT_OF_SALE: 'of goods', FLAT_P
 /** A program's rate: `16% of goods`, or `5.00 USD per order`. */
 export const rateText = (commissionType: string, rate: number, currency: string): string =>
   `${shortRate(commissionType, rate, currency)} ${RATE_UNITS[commissionType] ?? 'per order'}`
+
+/** The discount that a code gives: `10%`, or `5.00 USD`; empty without one. */
+export const discountText = (
+  { discountType, discountValue: value }: { discountType: string | null; discountValue: number | null },
+  currency: string,
+): string => {
+  if (value === null) return ''
+  return discountType === 'PERCENT' ? `${value}%` : money(Math.round(value * 100), currency)
+}

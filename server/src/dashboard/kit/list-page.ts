@@ -223,6 +223,24 @@ ${chips(path, { ...params, size }, chipsOf(list, filter))}
 ${affiliateNotice(path, filter, filter.values)}`
 }
 
+/** The hidden fields of a form on a list, which lead back to the same page of it. */
+export const pageFields = ({ query }: PageRequest, filter: ListFilter): Html[] =>
+  Object.entries({ ...paramsOf(filter), page: query.get('page') ?? '', size: query.get('size') ?? '' }).map(
+    ([name, value]) => hidden(name, value),
+  )
+
+/** The address of the page of a list whose form was sent with {@link pageFields}. */
+export async function addressOf<Row>(request: PageRequest, list: ListPage<Row>): Promise<string> {
+  const { form } = request
+  const [page, size] = [form.get('page') ?? undefined, form.get('size') ?? undefined]
+  return urlWithQuery(list.path, { ...paramsOf(await readFilter(request, list)), page, size })
+}
+
+/** The buttons that approve or reject the selected rows. @param moves what the two are called in the form */
+export const bulkButtons = (moves: readonly [approve: string, reject: string]): Html =>
+  html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
+<button name="move" value="${moves[0]}" class="main">Approve selected</button> <button name="move" value="${moves[1]}">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
+
 /** The text of each condition, by parameter. */
 export const chipsOf = <Row>({ filters }: Pick<ListPage<Row>, 'filters'>, filter: ListFilter): Record<string, Html> =>
   Object.assign({}, ...filters.map(({ chips }) => chips?.(filter)))

@@ -158,6 +158,10 @@ export const loadingNotice = (text: string): Html =>
 export const figuresAsOf = (readAt: string | null, zone: string): Html =>
   readAt === null ? html`` : html`Figures of ${time(readAt, '', zone)}.`
 
+/** {@link figuresAsOf} as a paragraph. */
+export const figuresNotice = (readAt: string | null, zone: string): Html =>
+  readAt === null ? html`` : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`
+
 /** When the rows were read, if that was before this request. */
 export const asOfNotice = (readAt: string | null, zone: string): Html =>
   readAt === null ? html`` : html`<p class="hint">As of ${time(readAt, '', zone)}.</p>`

@@ -9,7 +9,7 @@ import { count, counted, dayText, money, time } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { payeeLink } from '../affiliates/payee.ts'
 import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
-import { figuresAsOf, loadingNotice, readForPage } from '../kit/report-cache.ts'
+import { loadingNotice, readForPage, figuresNotice } from '../kit/report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from '../kit/route.ts'
 import { badge, nameOf } from '../kit/status.ts'
 import {
@@ -129,7 +129,7 @@ ${
     : html`<p>This batch pays no affiliates.</p>`
 }
 ${pager(path, query, pagination, 'lines')}
-${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
+${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}${figuresNotice(readAt, zone)}`
 }
 
 const FILES: Column[] = [

@@ -12,7 +12,7 @@ import { firstInstantOf, lastInstantOf } from '../kit/list-filter.ts'
 import { batchAbout, batchFacts } from './payout-summary.ts'
 import { affiliateTable, BALANCE_NAMES, minimumsOf } from './payout-waiting.ts'
 import { Problem } from '../kit/problem.ts'
-import { figuresAsOf, loadingNotice, readForPage } from '../kit/report-cache.ts'
+import { loadingNotice, readForPage, figuresNotice } from '../kit/report-cache.ts'
 import { type PageRequest, validateBody } from '../kit/route.ts'
 import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from '../kit/table.ts'
 
@@ -48,7 +48,7 @@ export async function preview(request: PageRequest, batchInput: BatchInput): Pro
   })
   if (!value) return loadingNotice('Calculating the approved commissions of this period…')
   const { batch, rejected, unpaid, payees } = value
-  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`
+  const asOf = figuresNotice(readAt, zone)
   const rest = html`${unpaid ? unpaidAfter(request, unpaid, !batch) : ''}${asOf}`
   if (batch)
     return html`${offer(request, batchInput, batch)}${payees ? payeeSection(request, batch, payees) : ''}${rest}`

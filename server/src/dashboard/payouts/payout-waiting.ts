@@ -18,7 +18,7 @@ import { select } from '../kit/form.ts'
 import { counted, count as counts, money } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { payeeLink } from '../affiliates/payee.ts'
-import { type Cached, figuresAsOf, loadingNotice, readForPage } from '../kit/report-cache.ts'
+import { type Cached, loadingNotice, readForPage, figuresNotice } from '../kit/report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from '../kit/route.ts'
 import { nameOf } from '../kit/status.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from '../kit/table.ts'
@@ -72,7 +72,7 @@ export async function waitingSection(request: PageRequest): Promise<Html> {
   const waiting = value?.sums.filter((sum) => sumOf(sum, WAITING_PARTS).commissions > 0)
   if (waiting?.length === 0) return html``
   const content = waiting
-    ? html`${sumTable(waiting)}${notes(waiting, value?.sums ?? [])}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, request.zone)}</p>`}`
+    ? html`${sumTable(waiting)}${notes(waiting, value?.sums ?? [])}${figuresNotice(readAt, request.zone)}`
     : loadingNotice(
         `Calculating the balances of ${counted(approved, 'approved commission')}, including those in open batches…`,
       )
@@ -188,7 +188,7 @@ ${
     ? affiliateTable('Affiliates', data, { currency, path: urlWithQuery(LIST, { currency, why: part }) })
     : empty('No affiliates in this group', '', 'payouts')
 }
-${pager(LIST, query, pagination)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`,
+${pager(LIST, query, pagination)}${figuresNotice(readAt, zone)}`,
   }
 }
 

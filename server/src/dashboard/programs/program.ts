@@ -7,7 +7,7 @@ import * as terms from '../../domains/programs/terms.ts'
 import { figureSummary } from '../affiliates/affiliate-figures.ts'
 import { facts } from '../kit/components.ts'
 import { buttonForm, form, input, limitsOf, select, textarea } from '../kit/form.ts'
-import { count, day, money, rateText } from '../kit/format.ts'
+import { count, day, discountText, rateText } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { programFields, RATE_TYPES, sentProgram, typedNumber } from './program-form.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
@@ -33,12 +33,6 @@ async function show(request: PageRequest): Promise<View> {
   const program = await programs.find(request.ctx, request.params.id ?? '')
   const { summary } = await terms.find(ctx, program.id)
   const figures = (await programFiguresOf(ctx, [program.id])).get(program.id) ?? NO_FIGURES
-  const discount =
-    program.discountValue === null
-      ? 'none'
-      : program.discountType === 'PERCENT'
-        ? `${program.discountValue}%`
-        : money(Math.round(program.discountValue * 100), ctx.shop.currency)
   return {
     title: program.name,
     crumb: { to: LIST, text: 'Programs' },
@@ -54,7 +48,7 @@ async function show(request: PageRequest): Promise<View> {
       ['Commissions', program.autoApproveOrder ? 'approved automatically' : 'approved manually'],
       ['Affiliates', program.autoApproveAffiliate ? 'approved automatically' : 'approved manually'],
       ['Lifetime commission', program.lifetimeCommission ? 'yes' : 'no'],
-      ['Code discount', program.discountEnabled ? discount : 'none'],
+      ['Code discount', (program.discountEnabled && discountText(program, ctx.shop.currency)) || 'none'],
       ['New affiliates', program.isDefault ? 'join this program by default' : 'join only when you select it'],
       ['Members', html`<a href="/admin/affiliates?campaignId=${program.id}">${count(program.affiliateCount)}</a>`],
       ['Created', day(program.createdAt, zone)],
