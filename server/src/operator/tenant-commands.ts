@@ -4,7 +4,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { sql } from 'kysely'
 import { baseUrlOf, encryptionKeySource } from '../config.ts'
-import type { Deps } from '../core/context.ts'
+import type { Context, Deps } from '../core/context.ts'
 import { isCurrency } from '../core/currencies.ts'
 import { isEncryptionKeyValid } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
@@ -168,107 +168,87 @@ async function exportTo(deps: Deps, shopId: string, file: string): Promise<{ row
   return end
 }
 
+/** Adds commands for one shop, which their option `--shop` names. */
+const forShop =
+  (parent: Command, add: AddCommand) =>
+  <Options extends object>(
+    usage: string,
+    description: string,
+    work: (ctx: Context, print: Print, options: Options, args: string[]) => Promise<void>,
+  ): Command =>
+    add<Options & { shop: string }>(parent, usage, description, async (deps, print, options, args) =>
+      work(await shops.operatorContext(deps, options.shop), print, options, args),
+    ).requiredOption('--shop <shopId>')
+
 interface UserOptions {
-  shop: string
   email: string
 }
 
 function addOwnerCommands(owner: Command, add: AddCommand): void {
-  const ofUser = (command: Command) => command.requiredOption('--shop <shopId>').requiredOption('--email <email>')
-  ofUser(
-    add<UserOptions & { role: 'OWNER' | 'STAFF' }>(
-      owner,
-      'create',
-      'create an owner or a staff member',
-      async (deps, print, options) => {
-        const { id, token } = await users.create(await shops.operatorContext(deps, options.shop), options)
-        print({ userId: id, ownerToken: token }, `User ${id}. Token, shown once: ${token}`)
-      },
-    ),
+  const addForShop = forShop(owner, add)
+  const addForUser = <Options extends UserOptions = UserOptions>(...command: Parameters<typeof addForShop<Options>>) =>
+    addForShop<Options>(...command).requiredOption('--email <email>')
+  addForUser<UserOptions & { role: 'OWNER' | 'STAFF' }>(
+    'create',
+    'create an owner or a staff member',
+    async (ctx, print, options) => {
+      const { id, token } = await users.create(ctx, options)
+      print({ userId: id, ownerToken: token }, `User ${id}. Token, shown once: ${token}`)
+    },
   ).addOption(new Option('--role <role>').choices(['OWNER', 'STAFF']).default('OWNER'))
-  add<{ shop: string }>(owner, 'list', 'list the users of a shop', async (deps, print, options) => {
-    const { data } = await users.list(await shops.operatorContext(deps, options.shop))
+  addForShop('list', 'list the users of a shop', async (ctx, print) => {
+    const { data } = await users.list(ctx)
     const state = ({ revokedAt }: (typeof data)[number]) => (revokedAt === null ? 'active' : 'revoked')
     print({ data }, data.map((owner) => [owner.id, owner.role, state(owner), owner.email].join('\t')).join('\n'))
-  }).requiredOption('--shop <shopId>')
-  ofUser(
-    add<UserOptions>(owner, 'link', 'create a single-use sign-in link for a user', async (deps, print, options) => {
-      const { userId, path } = await users.createLink(await shops.operatorContext(deps, options.shop), options)
-      const { publicUrl } = deps.config
-      const note = publicUrl ? '' : '; replace the host if needed, or set REFERRAL_PUBLIC_URL'
-      const link = `${publicUrl ?? baseUrlOf(deps.config)}${path}`
-      print({ userId, path }, `Single-use link, valid for 15 minutes${note}: ${link}`)
-    }),
-  )
-  ofUser(
-    add<UserOptions>(
-      owner,
-      'token',
-      "replace a user's owner token and end their sessions",
-      async (deps, print, options) => {
-        const { id, token } = await users.replaceToken(await shops.operatorContext(deps, options.shop), options)
-        print(
-          { userId: id, ownerToken: token },
-          `User ${id}. New token, shown once: ${token}. The old one no longer works.`,
-        )
-      },
-    ),
-  )
-  ofUser(
-    add<UserOptions>(owner, 'revoke', "revoke a user's access", async (deps, print, options) => {
-      const { userId } = await users.revoke(await shops.operatorContext(deps, options.shop), options)
-      print({ userId }, `User ${userId} no longer has access.`)
-    }),
-  )
+  })
+  addForUser('link', 'create a single-use sign-in link for a user', async (ctx, print, options) => {
+    const { userId, path } = await users.createLink(ctx, options)
+    const { publicUrl } = ctx.config
+    const note = publicUrl ? '' : '; replace the host if needed, or set REFERRAL_PUBLIC_URL'
+    const link = `${publicUrl ?? baseUrlOf(ctx.config)}${path}`
+    print({ userId, path }, `Single-use link, valid for 15 minutes${note}: ${link}`)
+  })
+  addForUser('token', "replace a user's owner token and end their sessions", async (ctx, print, options) => {
+    const { id, token } = await users.replaceToken(ctx, options)
+    print({ userId: id, ownerToken: token }, `User ${id}. New token, shown once: ${token}. The old one no longer works.`)
+  })
+  addForUser('revoke', "revoke a user's access", async (ctx, print, options) => {
+    const { userId } = await users.revoke(ctx, options)
+    print({ userId }, `User ${userId} no longer has access.`)
+  })
 }
 
 function addKeyCommands(key: Command, add: AddCommand): void {
-  const ofShop = (command: Command) => command.requiredOption('--shop <shopId>')
-  ofShop(
-    add<{ shop: string; label: string; scope: string[] }>(
-      key,
-      'create',
-      'create an API key',
-      async (deps, print, { shop, label, scope }) => {
-        const ctx = await shops.operatorContext(deps, shop)
-        const { keyId, secret } = await keys.createApiKey(ctx, { label, scopes: scope })
-        print({ keyId, secret }, `Key ${keyId}. Secret, shown once: ${secret}`)
-      },
-    ),
-  )
+  const addForShop = forShop(key, add)
+  addForShop<{ label: string; scope: string[] }>('create', 'create an API key', async (ctx, print, { label, scope }) => {
+    const { keyId, secret } = await keys.createApiKey(ctx, { label, scopes: scope })
+    print({ keyId, secret }, `Key ${keyId}. Secret, shown once: ${secret}`)
+  })
     .requiredOption('--label <label>')
     .requiredOption(
       '--scope <scope>',
       'repeat for several; `all` for every scope',
       (scope: string, all: string[] = []) => [...all, scope],
     )
-  ofShop(
-    add<{ shop: string }>(key, 'list', 'list API keys', async (deps, print, { shop }) => {
-      const { data } = await keys.list(await shops.operatorContext(deps, shop))
-      print({ data }, data.map((key) => [key.id, key.status, key.prefix, key.label].join('\t')).join('\n'))
-    }),
-  )
-  ofShop(
-    add<{ shop: string; overlapSeconds?: number }>(
-      key,
-      'rotate <keyId>',
-      'replace the secret of an API key',
-      async (deps, print, { shop, ...options }, [id = '']) => {
-        const ctx = await shops.operatorContext(deps, shop)
-        const { secret, previousSecretUntil } = await keys.rotate(ctx, id, options)
-        const old = previousSecretUntil
-          ? `The old one works until ${previousSecretUntil}.`
-          : 'The old one no longer works.'
-        print({ keyId: id, secret, previousSecretUntil }, `Key ${id}. New secret, shown once: ${secret}. ${old}`)
-      },
-    ),
+  addForShop('list', 'list API keys', async (ctx, print) => {
+    const { data } = await keys.list(ctx)
+    print({ data }, data.map((key) => [key.id, key.status, key.prefix, key.label].join('\t')).join('\n'))
+  })
+  addForShop<{ overlapSeconds?: number }>(
+    'rotate <keyId>',
+    'replace the secret of an API key',
+    async (ctx, print, options, [id = '']) => {
+      const { secret, previousSecretUntil } = await keys.rotate(ctx, id, options)
+      const old = previousSecretUntil
+        ? `The old one works until ${previousSecretUntil}.`
+        : 'The old one no longer works.'
+      print({ keyId: id, secret, previousSecretUntil }, `Key ${id}. New secret, shown once: ${secret}. ${old}`)
+    },
   ).option('--overlap-seconds <n>', 'how long the old secret remains valid, up to a week', parseOverlap)
-  ofShop(
-    add<{ shop: string }>(key, 'revoke <keyId>', 'revoke an API key', async (deps, print, { shop }, [id = '']) => {
-      await keys.revoke(await shops.operatorContext(deps, shop), id)
-      print({ keyId: id }, `Key ${id} no longer works.`)
-    }),
-  )
+  addForShop('revoke <keyId>', 'revoke an API key', async (ctx, print, _, [id = '']) => {
+    await keys.revoke(ctx, id)
+    print({ keyId: id }, `Key ${id} no longer works.`)
+  })
 }
 
 function addAuditCommands(audit: Command, add: AddCommand): void {
@@ -314,45 +294,38 @@ export async function requireServerKey({ db, vault, config: { dataDir } }: Deps)
 }
 
 interface PersonOptions {
-  shop: string
   customer: string
 }
 
 function addPrivacyCommands(privacy: Command, add: AddCommand): void {
-  const ofPerson = (command: Command) =>
-    command.requiredOption('--shop <shopId>').requiredOption('--customer <email>', 'an address of the person')
-  ofPerson(
-    add<PersonOptions>(
-      privacy,
-      'export <file>',
-      'write everything that is stored about a customer or an affiliate as NDJSON',
-      async (deps, print, { shop, customer }, [file = '']) => {
-        await requireServerKey(deps)
-        const ctx = await shops.operatorContext(deps, shop)
-        const email = requireAddress(customer)
-        await recordAccess(ctx, 'person.exported', null)
-        let rows = 0
-        await writeLines(file, personLinesOf(ctx, email), (line) => {
-          rows = JSON.parse(line).end?.rows ?? rows
-        })
-        print({ shopId: shop, file, rows }, `${file}: ${rows} rows.`)
-      },
-    ),
+  const addForShop = forShop(privacy, add)
+  const addForPerson = <Options extends PersonOptions = PersonOptions>(
+    ...command: Parameters<typeof addForShop<Options>>
+  ) => addForShop<Options>(...command).requiredOption('--customer <email>', 'an address of the person')
+  addForPerson(
+    'export <file>',
+    'write everything that is stored about a customer or an affiliate as NDJSON',
+    async (ctx, print, { customer }, [file = '']) => {
+      await requireServerKey(ctx)
+      const email = requireAddress(customer)
+      await recordAccess(ctx, 'person.exported', null)
+      let rows = 0
+      await writeLines(file, personLinesOf(ctx, email), (line) => {
+        rows = JSON.parse(line).end?.rows ?? rows
+      })
+      print({ shopId: ctx.shop.id, file, rows }, `${file}: ${rows} rows.`)
+    },
   )
-  ofPerson(
-    add<PersonOptions & { vacuum?: boolean }>(
-      privacy,
-      'erase',
-      'replace a customer or an affiliate by pseudonyms permanently; run it again after an interruption',
-      async (deps, print, { shop, customer, vacuum }) => {
-        await requireServerKey(deps)
-        const ctx = await shops.operatorContext(deps, shop)
-        const { id, rows, mentions } = await erasePersonCompletely(ctx, requireAddress(customer))
-        if (vacuum) await withConnection(deps.config.databaseUrl, (db) => sql`vacuum`.execute(db))
-        const rest = mentions.map(({ table, id: row }) => `Your own text still mentions the person: ${table} ${row}.`)
-        print({ shopId: shop, erasureId: id, rows, mentions }, [`Erased from ${rows} rows.`, ...rest].join('\n'))
-      },
-    ),
+  addForPerson<PersonOptions & { vacuum?: boolean }>(
+    'erase',
+    'replace a customer or an affiliate by pseudonyms permanently; run it again after an interruption',
+    async (ctx, print, { customer, vacuum }) => {
+      await requireServerKey(ctx)
+      const { id, rows, mentions } = await erasePersonCompletely(ctx, requireAddress(customer))
+      if (vacuum) await withConnection(ctx.config.databaseUrl, (db) => sql`vacuum`.execute(db))
+      const rest = mentions.map(({ table, id: row }) => `Your own text still mentions the person: ${table} ${row}.`)
+      print({ shopId: ctx.shop.id, erasureId: id, rows, mentions }, [`Erased from ${rows} rows.`, ...rest].join('\n'))
+    },
   ).option('--vacuum', 'also rewrite the whole database; changes wait for it')
   add(
     privacy,
