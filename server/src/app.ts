@@ -22,7 +22,7 @@ import { errorResponse, rejectMethod } from './http/response.ts'
 import { finishRequest, serveOperation, standardHeaders, startRequest } from './http/serve-operation.ts'
 import type { Env, Server } from './http/server.ts'
 
-export interface AppOptions {
+interface AppOptions {
   limiter?: RateLimiter
   bodyBudget?: BodyBudget
   metrics?: Metrics
@@ -120,7 +120,7 @@ function methodsByPath(): Map<string, string[]> {
  * Matches static paths that were added before any middleware with one map lookup, without middleware. Everything else
  * goes to Hono's trie router.
  */
-export class StaticPathsFirstRouter<T> implements Router<T> {
+class StaticPathsFirstRouter<T> implements Router<T> {
   readonly name = 'StaticPathsFirst'
   readonly #static = new Map<string, Result<T>>()
   readonly #trie = new TrieRouter<T>()

@@ -71,7 +71,7 @@ export interface OperationObject {
   'x-max-body-bytes'?: number
 }
 
-export interface ResponseObject {
+interface ResponseObject {
   $ref?: string
   description: string
   content?: Record<string, { schema: Schema; examples?: Record<string, { $ref?: string; value?: unknown }> }>

@@ -21,7 +21,7 @@ export interface BodyValidator<T = unknown> extends Validator<T> {
 }
 
 /** The error code of an invalid value: parameters and bodies have different ones. */
-export interface ValidatorOptions {
+interface ValidatorOptions {
   code: ErrorCode
 }
 
@@ -201,7 +201,7 @@ export function compile(schema: Schema): z.ZodType {
 }
 
 /** Finds the first object that lacks all of several alternative fields. @param path The path of the value in the body. */
-export type ChoiceCheck = (value: unknown, path?: Path) => ValidationMessage | undefined
+type ChoiceCheck = (value: unknown, path?: Path) => ValidationMessage | undefined
 
 /** Alternatives, one of which must match, and the message when no field of any was sent. */
 interface Choice {
@@ -210,7 +210,7 @@ interface Choice {
 }
 
 /** Returns the check of a schema and everything in it, or undefined when nothing in it has choices. */
-export function choiceCheck(schema: Schema): ChoiceCheck | undefined {
+function choiceCheck(schema: Schema): ChoiceCheck | undefined {
   const { object, choices } = resolveSchema(schema)
   const inside = Object.entries(object.properties ?? {}).map(
     ([name, property]) => [name, choiceCheck(property)] as const,
@@ -277,8 +277,8 @@ const isBlank = (value: unknown): boolean =>
 type Issue = z.core.$ZodIssue
 export type Path = readonly PropertyKey[]
 
-/** What is wrong with a field, or the message of a body that lacks all of several fields. */
-export type ValidationMessage = { code: ErrorCode | undefined } & (
+/** The problem with a field, or the message for a body that lacks all of several fields. */
+type ValidationMessage = { code: ErrorCode | undefined } & (
   | { field: string; rule: string }
   | { message: string }
 )
@@ -293,7 +293,7 @@ const toError = (problem: ValidationMessage, code: ErrorCode) =>
  *
  * @param home The path of the value in the body.
  */
-export function validationMessage(
+function validationMessage(
   schema: Schema,
   value: unknown,
   issues: readonly Issue[],
@@ -337,7 +337,7 @@ function deepestIssue(issues: readonly Issue[], base: Path = []): Issue {
 }
 
 /** `lineItems[3].priceCents`, or `The request body` for the empty path. */
-export function formatPath(path: Path): string {
+function formatPath(path: Path): string {
   if (path.length === 0) return 'The request body'
   return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i ? '.' : ''}${String(step)}`)).join('')
 }

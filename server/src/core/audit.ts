@@ -79,7 +79,7 @@ const audits = (db: Reader, shopId: string) => db.selectFrom('audits').selectAll
 const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 
 /** The number of the last row of a chain. Rows are numbered from 1 without gaps, so it is also their count. */
-export async function countAudits(db: Reader, shopId: string): Promise<number> {
+async function countAudits(db: Reader, shopId: string): Promise<number> {
   const last = await db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId).executeTakeFirst()
   return last?.seq ?? 0
 }

@@ -104,7 +104,7 @@ export type Context = MutationContext<ShopRow>
 export type Recheck = (db: Reader) => Promise<ShopRow>
 
 /** A request with a credential that can be revoked while the request is open. */
-export interface AuthenticatedContext extends Context {
+interface AuthenticatedContext extends Context {
   recheck: Recheck
 }
 

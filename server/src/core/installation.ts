@@ -66,12 +66,12 @@ export function createApiSwitch(deps: Deps): ApiSwitch {
 /** The kill switch for the whole API: `on` or `off`. */
 export const API_SWITCH = 'apiEnabled'
 
-export async function findInstallationSetting(db: Reader, name: string): Promise<string | undefined> {
+async function findInstallationSetting(db: Reader, name: string): Promise<string | undefined> {
   const row = await db.selectFrom('installationSettings').select('value').where('name', '=', name).executeTakeFirst()
   return row?.value
 }
 
-export async function upsertInstallationSetting(trx: Transaction, name: string, value: string): Promise<void> {
+async function upsertInstallationSetting(trx: Transaction, name: string, value: string): Promise<void> {
   await trx
     .insertInto('installationSettings')
     .values({ name, value })

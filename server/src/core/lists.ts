@@ -12,8 +12,8 @@ export const MAX_INLINE_ROWS = 5000
  */
 export type ReadCost = number | ((db: Reader, shopId: string) => Promise<boolean>) | undefined
 
-/** A report of a shop. */
-export type ShopReport<Query, Result> = Report<{ shopId: string; query: Query }, Result>
+/** A shop's report. */
+type ShopReport<Query, Result> = Report<{ shopId: string; query: Query }, Result>
 
 /** What knows the cost of a query. */
 interface HasCost<Filter> {

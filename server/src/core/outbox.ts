@@ -91,7 +91,7 @@ const accepts = ({ events, extendedEvents }: Pick<SubscriptionFilter, 'events' |
  */
 const matches = (names: string, event: string): boolean => names === '[]' || names.includes(`"${event}"`)
 
-export type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'createdAt'>
+type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'createdAt'>
 
 const newDelivery = (shopId: string, row: NewDelivery) => ({ shopId, status: 'PENDING' as const, attempts: 0, ...row })
 

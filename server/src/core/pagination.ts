@@ -92,7 +92,7 @@ const ORDER = {
   customers: 'createdAt',
 } as const
 
-export type CursorList = keyof typeof ORDER
+type CursorList = keyof typeof ORDER
 
 const cursorBy = (list: CursorList) =>
   prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
@@ -112,8 +112,8 @@ const cursors = {
   customers: cursorBy('customers'),
 }
 
-/** The position of the item with this id, archived or not; undefined when the shop has no such item. */
-export async function findCursor(
+/** The position of the item with this ID, archived or not; undefined when the shop has no such item. */
+async function findCursor(
   db: Reader,
   shopId: string,
   list: CursorList,

@@ -26,7 +26,7 @@ export interface Csv {
 }
 
 /** A table whose cells have no names yet, which takes far less memory when there are many columns. */
-export interface CsvTable {
+interface CsvTable {
   header: string[]
   rows: Omit<CsvRow, 'cells'>[]
 }

@@ -59,7 +59,7 @@ export interface CountFilter {
   status?: string
 }
 
-export type CountValues = CountFilter & { shopId: string; scope: string }
+type CountValues = CountFilter & { shopId: string; scope: string }
 
 /** The query of {@link countRows}. */
 export function countQuery(db: Reader, values: CountValues) {

@@ -17,7 +17,7 @@ export interface Tracing {
 }
 
 /** The caller's span. */
-export interface TraceParent {
+interface TraceParent {
   traceId: string
   spanId: string
   isSampled: boolean

@@ -232,7 +232,7 @@ function isIntactAlone(path: string): boolean {
 }
 
 /** Renames a file so that a crash leaves either the old state or the complete file. */
-export function moveDurably(from: string, to: string): void {
+function moveDurably(from: string, to: string): void {
   syncToDisk(from)
   renameSync(from, to)
   syncToDisk(dirname(to))
@@ -254,7 +254,7 @@ function removeDatabaseFiles(file: string): void {
 const CHUNK_BYTES = 1024 * 1024
 
 /** Creates an empty file that only its owner can read. SQLite keeps its mode and uses it for the WAL files. */
-export function createPrivateFile(file: string): void {
+function createPrivateFile(file: string): void {
   closeSync(openPrivateFile(file))
 }
 
@@ -262,7 +262,7 @@ export function createPrivateFile(file: string): void {
  * Copies a file into one that only its owner can read; `copyFile` would use the mode of the source. Returns the SHA-256 of
  * the content.
  */
-export function copyPrivately(from: string, to: string): string {
+function copyPrivately(from: string, to: string): string {
   const hash = createHash('sha256')
   const target = openPrivateFile(to)
   try {
@@ -276,7 +276,7 @@ export function copyPrivately(from: string, to: string): string {
   return hash.digest('hex')
 }
 
-export function sha256Of(file: string): string {
+function sha256Of(file: string): string {
   const hash = createHash('sha256')
   for (const chunk of readChunks(file)) hash.update(chunk)
   return hash.digest('hex')

@@ -11,7 +11,7 @@ import type { Tables } from './tables.ts'
 /** An error with a message for the operator. */
 export class CopyError extends Error {}
 
-export interface CopiedTable {
+interface CopiedTable {
   table: string
   rows: number
   /** SHA-256 of all rows in key order, the same in both databases. */

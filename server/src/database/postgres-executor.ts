@@ -74,7 +74,7 @@ export async function run<R>(
 }
 
 /** What the text of a statement determines. */
-export interface StatementShape {
+interface StatementShape {
   /** It cannot write. */
   isRead: boolean
   /** The number of rows of an insert that adds all of them or fails; undefined for other statements. */

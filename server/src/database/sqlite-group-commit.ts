@@ -128,7 +128,7 @@ const STORE_HEAD = `insert into "auditHeads" ("shopId", seq, hash, "eventId") va
   on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`
 
 /** The heads of the audit chains of the shops that one transaction changes. */
-export class SqliteAuditHeads {
+class SqliteAuditHeads {
   readonly #database: SQLite.Database
   readonly #heads = new Map<string, AuditHead>()
   readonly #moved = new Set<string>()

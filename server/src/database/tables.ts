@@ -208,7 +208,7 @@ export interface GeoRuleRow {
   updatedAt: string
 }
 
-export interface IdempotencyKeyRow {
+interface IdempotencyKeyRow {
   shopId: string
   key: string
   fingerprint: string
@@ -218,7 +218,7 @@ export interface IdempotencyKeyRow {
 }
 
 /** A setting of the whole installation, such as `apiEnabled`. */
-export interface InstallationSettingRow {
+interface InstallationSettingRow {
   name: string
   value: string
 }

@@ -50,10 +50,10 @@ export const CODE_LENGTH = 8
 export const MAX_CODE_LENGTH = 9
 
 /** Why a supplied code is rejected. */
-export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'NOT_VISIBLE' | 'FORBIDDEN_CHARACTER'
+type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'NOT_VISIBLE' | 'FORBIDDEN_CHARACTER'
 
 /** Maximum code points of an alias. */
-export const MAX_ALIAS_LENGTH = 100
+const MAX_ALIAS_LENGTH = 100
 
 /**
  * Bytes from this value on are discarded, because they would favor the first letters: 7 × 34 of 256 values are used.

@@ -14,7 +14,7 @@ export interface AnalyticsFacts {
 }
 
 /** One UTC day. */
-export interface AnalyticsDay extends Tally {
+interface AnalyticsDay extends Tally {
   date: string
   clicks: number
 }
@@ -27,7 +27,7 @@ export interface TopAffiliate extends Pick<Tally, 'orders' | 'revenueCents' | 'c
 }
 
 /** The sums that the analytics endpoint returns. */
-export interface AnalyticsSums {
+interface AnalyticsSums {
   totals: Tally & { clicks: number; activeAffiliates: number; conversionRate: number }
   dailyBreakdown: AnalyticsDay[]
   topAffiliates: TopAffiliate[]
@@ -168,7 +168,7 @@ export function tallyOf(row: AnalyticsRow, currency: string): Tally | undefined 
 }
 
 /** The sum of several tallies; null when it cannot be exact. */
-export function sumTallies(tallies: readonly Tally[]): Tally | null {
+function sumTallies(tallies: readonly Tally[]): Tally | null {
   const total = { ...EMPTY_TALLY }
   for (const name of Object.keys(EMPTY_TALLY) as (keyof Tally)[]) {
     const sum = exactSum(tallies.map((tally) => tally[name]))

@@ -86,7 +86,7 @@ export interface Source {
 }
 
 /** Evidence that names an affiliate. */
-export function hit(from: Source, affiliateId: string, reasonCode: MatchCode): Candidate {
+function hit(from: Source, affiliateId: string, reasonCode: MatchCode): Candidate {
   return { ...from, affiliateId, confidence: CONFIDENCE[reasonCode], reasonCode, won: false }
 }
 
@@ -118,7 +118,7 @@ export const CLOCK_TOLERANCE_MS = 5 * 60_000
 export const DEFAULT_CLICK_WINDOW_DAYS = 30
 
 /** Evidence DIRECT_LINK in its order: `clickId`, `ref`, then the session's clicks, the preferred one first. */
-export function linkEvidence(facts: Facts): Candidate[] {
+function linkEvidence(facts: Facts): Candidate[] {
   return [...clickEvidence(facts), ...refEvidence(facts), ...sessionEvidence(facts)]
 }
 
@@ -185,7 +185,7 @@ interface Connection {
  * Evidence CONNECTED_PRODUCT, one entry per distinct product or variant: first those of the affiliate with the highest
  * matched line total (ties go to the lowest affiliate id), last those without a connection.
  */
-export function productEvidence(facts: Facts, goods: Goods): Candidate[] {
+function productEvidence(facts: Facts, goods: Goods): Candidate[] {
   const connections = facts.order.lines.map((line) => connectionOf(facts, line))
   const totals = new Map<string, number>()
   connections.forEach((connection, index) => {

@@ -80,7 +80,7 @@ function emptyGroup({ commissionType, rate }: Rate): RateGroup {
 }
 
 /** The fields of an order that {@link goodsOf} uses. */
-export type GoodsOrder = Pick<Order, 'amountCents' | 'discountCents' | 'lines'>
+type GoodsOrder = Pick<Order, 'amountCents' | 'discountCents' | 'lines'>
 
 /** The goods of an order by line, in cents; Σ `net` + `restNet` = `base`, and no value is negative. */
 export interface Goods {

@@ -109,7 +109,7 @@ function restrictedFields(restrictionReasonCode: RestrictionCode | null): Partia
 }
 
 /** What decides whether the winner earns on an order. */
-export interface EligibilityInput {
+interface EligibilityInput {
   order: Order
   affiliate: AffiliateFact
   program: ProgramFact | null
@@ -122,7 +122,7 @@ export interface EligibilityInput {
  * Returns the first restriction on the winner, in a fixed order, or null. A restricted order is not attributed to the next
  * evidence instead.
  */
-export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
+function restrictionOf(input: EligibilityInput): RestrictionCode | null {
   const { order, affiliate, program } = input
   if (affiliate.archived) return 'AFFILIATE_ARCHIVED'
   if (affiliate.status === 'REJECTED') return 'AFFILIATE_REJECTED'
@@ -151,7 +151,7 @@ function zeroBase({ baseCents, groups }: EligibilityInput): RestrictionCode | nu
  * Compares an order's shipping address with a program's geo rule. Every non-empty list must match, trimmed and
  * case-insensitive. A missing field takes precedence over a mismatch. Returns null when the order is eligible.
  */
-export function geoRestriction(rule: GeoRule | null, place: Place | null): 'GEO_UNKNOWN' | 'GEO_NOT_ELIGIBLE' | null {
+function geoRestriction(rule: GeoRule | null, place: Place | null): 'GEO_UNKNOWN' | 'GEO_NOT_ELIGIBLE' | null {
   if (rule === null) return null
   const checks = geoChecks(rule, place)
   if (checks.some(isBlank)) return 'GEO_UNKNOWN'

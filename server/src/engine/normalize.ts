@@ -112,8 +112,8 @@ export function orderSpellings(externalOrderId: string, orderName: string | null
 export const idsInOtherSources = (orderId: string, text: string): string[] =>
   ORDER_SOURCES.filter((source) => !orderId.startsWith(`${source}:`)).map((source) => storedOrderId(source, text))
 
-/** Normalizes a stored id. */
-export function normalizeOrderId(orderId: string): string {
+/** Normalizes a stored ID. */
+function normalizeOrderId(orderId: string): string {
   const source = ORDER_SOURCES.find((orderSource) => orderId.startsWith(`${orderSource}:`))
   return source ? storedOrderId(source, orderId.slice(source.length + 1)) : orderKey(orderId)
 }

@@ -9,7 +9,7 @@ export interface PaymentResult {
 }
 
 /** A payment that was sent. */
-export interface SentPayment {
+interface SentPayment {
   state: 'SENT' | 'SETTLED' | 'RETURNED'
   amountCents: number
   currency: string

@@ -11,7 +11,7 @@ export interface PayoutRow {
 }
 
 /** Sums in cents; `netPayableCents` = `commissionCents` − `taxWithheldCents`. */
-export interface PayoutSums {
+interface PayoutSums {
   commissions: number
   commissionCents: number
   taxWithheldCents: number
@@ -61,10 +61,10 @@ export function currenciesOf(rows: readonly PayoutRow[]): string[] {
 }
 
 /** The minimum payout in cents, or why it is undetermined. */
-export type MinimumPayout = { ok: true; minimumPayoutCents: number } | { ok: false; reason: 'NEEDS_RECONCILIATION' }
+type MinimumPayout = { ok: true; minimumPayoutCents: number } | { ok: false; reason: 'NEEDS_RECONCILIATION' }
 
 /** The settings of a minimum payout; null when not set. `legacyMinimumPayout` is in currency units (`25.5`). */
-export interface MinimumPayoutSettings {
+interface MinimumPayoutSettings {
   minimumPayoutCents: number | null
   defaultMinimumPayoutCents: number | null
   legacyMinimumPayout: number | null

@@ -4,7 +4,7 @@ import { hundredthsToNumber, scaleExactly } from './money.ts'
 /** The largest stored amount: signed 32-bit cents. */
 export const MAX_CENTS = 2_147_483_647
 /** 100% in basis points. */
-export const MAX_BPS = 10_000
+const MAX_BPS = 10_000
 
 /** The type of a program's discount. */
 export type DiscountType = 'PERCENT' | 'FIXED'
@@ -12,10 +12,10 @@ export type DiscountType = 'PERCENT' | 'FIXED'
 /** Why a rate is rejected. `NEEDS_COMMISSION_PERCENT`: cents do not convert to a percentage, so one must be sent. */
 export type RateError = 'NOT_POSITIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'TOO_PRECISE' | 'NEEDS_COMMISSION_PERCENT'
 /** A rate to store, or why it is rejected. */
-export type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateError }
+type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateError }
 
 /** Why a discount is rejected. */
-export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'TOO_PRECISE'
+type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'TOO_PRECISE'
 
 /**
  * Converts the input field `commissionPercent`: a percentage to basis points or, for the flat types, units of the

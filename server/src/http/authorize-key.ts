@@ -189,7 +189,7 @@ const LAST_USED_INTERVAL_MS = 60_000
 export const parseBearerToken = (header: string): string | undefined => /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
 
 /** @throws ApiError 401 when the header is missing or malformed. */
-export function requireBearerToken(header: string | null): string {
+function requireBearerToken(header: string | null): string {
   if (!header) {
     throw new ApiError(
       401,
@@ -214,7 +214,7 @@ export function requireBearerToken(header: string | null): string {
  * @throws ApiError 401 without a token, 403 for a key that is unknown, revoked or expired, 503 when the database is
  * unavailable.
  */
-export async function authenticateKey(deps: Deps, header: string | null): Promise<Caller> {
+async function authenticateKey(deps: Deps, header: string | null): Promise<Caller> {
   const token = requireBearerToken(header)
   if (!isWellFormed('rk', token)) throw keyUnknown()
   try {

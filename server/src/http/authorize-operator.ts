@@ -5,7 +5,7 @@ import { parseBearerToken } from './authorize-key.ts'
 import type { RequestState, Server } from './server.ts'
 
 /** Unknown operator tokens per client address and window. */
-export const OPERATOR_LIMIT = 10
+const OPERATOR_LIMIT = 10
 
 /**
  * Authorizes the operator. Without an operator token in the configuration, the path does not exist.

@@ -10,9 +10,9 @@ import { parseBearerToken } from './authorize-key.ts'
 import type { RequestState, Server } from './server.ts'
 
 /** Sign-in attempts and unknown owner tokens per client address and window. */
-export const SIGN_IN_LIMIT = 10
+const SIGN_IN_LIMIT = 10
 /** Requests per user and window, pages and forms included: ten a second. */
-export const OWNER_LIMIT = 600
+const OWNER_LIMIT = 600
 
 /**
  * Authorizes a user by owner token or session. Checks, in this order: credential, rate limit, role, CSRF token, suspension.
@@ -166,7 +166,7 @@ async function limitSignInAttempts(server: Server, address: string): Promise<voi
   })
 }
 
-export const SESSION_COOKIE = 'referral_session'
+const SESSION_COOKIE = 'referral_session'
 
 /** What a browser sends with a request: its session, its CSRF token and where the request comes from. */
 export interface BrowserRequest {

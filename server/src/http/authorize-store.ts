@@ -11,7 +11,7 @@ import type { BodyHash } from './read-body.ts'
 import type { RequestState, Server } from './server.ts'
 
 /** A notification whose signature is not verified yet, because the body has not been read. */
-export interface UnverifiedStore {
+interface UnverifiedStore {
   shop: ShopRow
   /** Updated with the body's bytes as they arrive. */
   hash: BodyHash

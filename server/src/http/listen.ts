@@ -8,7 +8,7 @@ import { resolveRequestId } from './server.ts'
 
 type Fetch = Parameters<typeof getRequestListener>[0]
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** How long the request headers may take to arrive. */
   headersTimeoutMs?: number
   /** How long a client may leave a pending response unread. */
@@ -130,7 +130,7 @@ function closeAfterResponses(socket: HttpSocket): void {
 }
 
 /** What the listener needs to reject a request. */
-export type ListenerDependencies = Pick<Deps, 'newId' | 'log'>
+type ListenerDependencies = Pick<Deps, 'newId' | 'log'>
 
 function rejectionHeaders(known: ListenerDependencies, { code, status }: ApiError): Record<string, string> {
   const requestId = resolveRequestId(undefined, known)

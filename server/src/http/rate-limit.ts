@@ -193,7 +193,7 @@ const hashAddress = (vault: Vault) => (subject: string) => {
  * Requests per window and client address to what needs no credential: the contract, and pages before sign-in. Generous,
  * because behind an untrusted proxy all clients share one address.
  */
-export const PUBLIC_LIMIT = 600
+const PUBLIC_LIMIT = 600
 
 /** @throws ApiError 429 `rate_limited`. */
 export async function limitPublic(

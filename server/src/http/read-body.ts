@@ -137,7 +137,7 @@ class BodyBuffer {
 }
 
 /** How much memory the bodies that are arriving may use, and how long they may take. */
-export interface BodyLimits {
+interface BodyLimits {
   bytes: number
   /** The longest pause between two chunks of a body. */
   stallMs: number

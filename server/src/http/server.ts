@@ -80,7 +80,7 @@ interface Connection {
   forwardedFor?: string | undefined
 }
 
-export function resolveAddress({ socket = 'unknown', forwardedFor = '' }: Connection, proxies: number): string {
+function resolveAddress({ socket = 'unknown', forwardedFor = '' }: Connection, proxies: number): string {
   if (proxies === 0) return socket
   const hops = forwardedFor
     .split(',')

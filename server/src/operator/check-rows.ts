@@ -25,7 +25,7 @@ export function countProgress(
 }
 
 /** Columns that contain JSON. The audit chain covers those of the audit. */
-export const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
+const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
   shops: ['attributionPrecedence'],
   apiKeys: ['scopes'],
   orders: ['facts', 'decision'],
@@ -87,7 +87,7 @@ function matchesFacts({ facts, orderCurrency, goodsCents }: Row): boolean {
 }
 
 /** The engine is deterministic: the same facts give an identical decision. Decisions of other engine versions are skipped. */
-export function matchesReplay({ facts, decision }: Row): boolean {
+function matchesReplay({ facts, decision }: Row): boolean {
   try {
     const { identical, recordedEngineVersion } = replay({ facts: String(facts), decision: String(decision) })
     return identical || recordedEngineVersion !== ENGINE_VERSION

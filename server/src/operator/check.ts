@@ -136,7 +136,7 @@ const isKept = (shopId: string) =>
   sql`not exists (select 1 from shops d where d.id = ${sql.ref(shopId)} and d."deletionStartedAt" is not null)`
 
 /** A batch whose stored totals differ from its commissions. Cents are text, because they may exceed safe integers. */
-export interface WrongTotal {
+interface WrongTotal {
   id: string
   shopId: string
   stored: string
@@ -144,7 +144,7 @@ export interface WrongTotal {
 }
 
 /** Compares the count, the commissions and the withheld tax of each batch with its rows. */
-export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
+async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
   const { rows } = await sql<WrongTotal>`
     select b.id, b."shopId", cast(b."netPayableCents" as text) as stored,
       cast(coalesce(r.cents - r.withheld, 0) as text) as summed
@@ -162,7 +162,7 @@ export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
 }
 
 /** Commissions whose refunds do not add up to their running total. */
-export async function listWrongRefundTotals(
+async function listWrongRefundTotals(
   db: Reader,
 ): Promise<{ commissionId: string; stored: string; summed: string }[]> {
   const { rows } = await sql<{ commissionId: string; stored: string; summed: string }>`
@@ -178,7 +178,7 @@ export async function listWrongRefundTotals(
 }
 
 /** Carried debts that do not consist of two rows that add up to zero. */
-export async function listUnbalancedDebts(db: Reader): Promise<string[]> {
+async function listUnbalancedDebts(db: Reader): Promise<string[]> {
   const { rows } = await sql<{ debtId: string }>`
     select "debtId" from commissions where "debtId" is not null and ${isKept('commissions.shopId')} group by "shopId", "debtId"
     having count(*) <> 2 or sum("commissionAmountCents") <> 0 or sum("taxWithheldCents") <> 0
@@ -187,7 +187,7 @@ export async function listUnbalancedDebts(db: Reader): Promise<string[]> {
 }
 
 /** Payment files whose totals differ from their lines, or whose returned lines do not have one adjustment each. */
-export async function listWrongFiles(db: Reader): Promise<string[]> {
+async function listWrongFiles(db: Reader): Promise<string[]> {
   const cents = (state: string) => sql`sum(case when l.state = ${sql.lit(state)} then l."amountCents" else 0 end)`
   const count = (state: string) => sql`sum(case when l.state = ${sql.lit(state)} then 1 else 0 end)`
   const { rows } = await sql<{ id: string }>`
@@ -236,14 +236,14 @@ const REFERENCES: [table: string, column: string, target: string][] = [
   ['subscriptions', 'shopId', 'shops'],
 ]
 
-export interface Orphans {
+interface Orphans {
   table: string
   column: string
   rows: number
 }
 
 /** Rows that reference a missing row or a row of another shop. */
-export async function countOrphans(db: Reader): Promise<Orphans[]> {
+async function countOrphans(db: Reader): Promise<Orphans[]> {
   const orphans: Orphans[] = []
   for (const [table, column, target] of REFERENCES) {
     const owner = table === 'shops' ? sql.ref('r.id') : sql.ref('r.shopId')
@@ -259,7 +259,7 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
 }
 
 /** Orders that reference the commission of another order. */
-export async function countMismatchedOrders(db: Reader): Promise<number> {
+async function countMismatchedOrders(db: Reader): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select count(*) as rows from orders o join commissions c
       on c."shopId" = o."shopId" and c.id = o."commissionId"
@@ -268,7 +268,7 @@ export async function countMismatchedOrders(db: Reader): Promise<number> {
 }
 
 /** A stored head that is not the last row of its audit chain. */
-export interface WrongHead {
+interface WrongHead {
   shopId: string
   /** The sequence number of the head, null without one. */
   head: number | null
@@ -277,7 +277,7 @@ export interface WrongHead {
 }
 
 /** Heads of audit chains that differ from the chains, and chains without a head. */
-export async function listWrongHeads(db: Reader): Promise<WrongHead[]> {
+async function listWrongHeads(db: Reader): Promise<WrongHead[]> {
   const { rows } = await sql<WrongHead>`
     select e."shopId", h.seq as head, e.last from (
       select "shopId", max(seq) as last from audits group by "shopId"
@@ -292,7 +292,7 @@ export async function listWrongHeads(db: Reader): Promise<WrongHead[]> {
 }
 
 /** Stored counts or sums of a scope that differ from the rows. */
-export interface WrongCount {
+interface WrongCount {
   list: string
   shopId: string
   scope: string
@@ -349,7 +349,7 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
  * @param options.lock on PostgreSQL, blocks concurrent changes of the counts, so that no row is counted twice or missed.
  *   A transaction on SQLite has no concurrent writers.
  */
-export async function recountRows(trx: Transaction, { lock }: { lock: boolean }): Promise<void> {
+async function recountRows(trx: Transaction, { lock }: { lock: boolean }): Promise<void> {
   if (lock) await sql`lock table "rowCounts" in exclusive mode`.execute(trx)
   await sql`delete from "rowCounts"`.execute(trx)
   await sql`insert into "rowCounts" (${COUNT_KEY}, rows, orders, "goodsCents", "commissionCents", "paidCents")

@@ -156,7 +156,7 @@ async function addOrders(ctx: Context, trx: Transaction, { from, to, affiliates,
 }
 
 /** A deterministic generator of numbers from 0 to 1, seeded by a name. */
-export function seededRandom(name: string): () => number {
+function seededRandom(name: string): () => number {
   let state = 2_166_136_261
   for (const char of name) state = Math.imul(state ^ (char.codePointAt(0) ?? 0), 16_777_619)
   return () => {
@@ -178,23 +178,23 @@ const pick = <T>(next: () => number, list: readonly T[]): T => list[Math.floor(n
 /** Picks an item, preferring the first ones: few affiliates have most clicks and orders. */
 const skewed = <T>(next: () => number, list: readonly T[]): T => list[Math.floor(next() ** 2 * list.length)] as T
 
-export interface SeedAffiliate {
+interface SeedAffiliate {
   slug: string
   discountCode: string
 }
 
 /** The n-th affiliate, counted from 0. */
-export function seedPerson(n: number): { name: string; email: string; firstName: string; lastName: string } {
+function seedPerson(n: number): { name: string; email: string; firstName: string; lastName: string } {
   const next = seededRandom(`affiliate ${n}`)
   const firstName = pick(next, FIRST)
   const lastName = `${pick(next, LAST)} ${n + 1}`
   return { name: `${firstName} ${lastName}`, email: `seed-${n + 1}@example.com`, firstName, lastName }
 }
 
-export const seedClickId = (n: number): string => `seed-${n + 1}`
+const seedClickId = (n: number): string => `seed-${n + 1}`
 
 /** The n-th click, on a link of one of these affiliates. */
-export function seedClick(n: number, affiliates: readonly SeedAffiliate[]) {
+function seedClick(n: number, affiliates: readonly SeedAffiliate[]) {
   const next = seededRandom(`click ${n}`)
   const { slug } = skewed(next, affiliates)
   const url = `https://shop.example.com${pick(next, PAGES)}?ref=${slug}`
@@ -211,7 +211,7 @@ export function seedClick(n: number, affiliates: readonly SeedAffiliate[]) {
 }
 
 /** The n-th order, with a coupon or a ref. */
-export function seedOrder(n: number, affiliates: readonly SeedAffiliate[], occurredAt: string): Conversion {
+function seedOrder(n: number, affiliates: readonly SeedAffiliate[], occurredAt: string): Conversion {
   const next = seededRandom(`order ${n}`)
   const { slug, discountCode } = skewed(next, affiliates)
   const amountCents = 500 + Math.floor(next() ** 3 * 40_000)

@@ -34,7 +34,7 @@ export const SEALED_COLUMNS: SealedColumn[] = [
 /** Rows that are read and changed at a time. */
 const PAGE_SIZE = 100
 
-export interface VaultReport {
+interface VaultReport {
   /** Values that were encrypted again. */
   rotated: number
   /** Values that are still encrypted with an earlier key, by column. */

@@ -151,7 +151,7 @@ async function customerColumns(
  * `4 of 12 months left`, as the terms count them. Undefined before the first order, and if commission never ends. Terms
  * that pay only for the first order leave none.
  */
-export function monthsLeft(
+function monthsLeft(
   { firstOrderAt, commissionEndsAt }: Customer,
   now: string,
   zone: string,

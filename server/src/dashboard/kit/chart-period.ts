@@ -15,7 +15,7 @@ const DEFAULT_DAYS = 30
 const MAX_DAYS = 366
 const DAY_MS = 86_400_000
 
-export const PERIOD_FIELDS = ['from', 'to']
+const PERIOD_FIELDS = ['from', 'to']
 
 /** A period of whole days in the shop's time zone, and an earlier one with as many days that starts on the same weekday. */
 export interface Period {

@@ -31,7 +31,7 @@ function ceiling(value: number): number {
 }
 
 /** The ends of the axis. If all values are zero, it runs from zero to one. */
-export function scaleOf(values: number[]): { top: number; low: number } {
+function scaleOf(values: number[]): { top: number; low: number } {
   const [most, least] = [Math.max(0, ...values), Math.min(0, ...values)]
   return { top: most > 0 || least === 0 ? Math.max(1, ceiling(most || 1)) : 0, low: least < 0 ? -ceiling(-least) : 0 }
 }

@@ -38,7 +38,7 @@ function storable(form: URLSearchParams): URLSearchParams {
 }
 
 /** A form's fields and its uploaded file. */
-export interface Upload {
+interface Upload {
   fields: URLSearchParams
   file: Uint8Array | undefined
 }

@@ -215,7 +215,7 @@ export async function readAffiliate(request: PageRequest, { affiliate }: FilterV
 }
 
 /** The matching affiliate's name, or the typed text. */
-export const affiliateChip = ({ affiliate, matches }: AffiliateFilter): Html =>
+const affiliateChip = ({ affiliate, matches }: AffiliateFilter): Html =>
   html`Affiliate ${isolated((matches.length === 1 && matches[0]?.name) || (affiliate ?? ''))}`
 
 /** A notice if no affiliate matches, or a link to each if several do. */

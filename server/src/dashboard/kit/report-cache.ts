@@ -167,7 +167,7 @@ export const asOfNotice = (readAt: string | null, zone: string): Html =>
   readAt === null ? html`` : html`<p class="hint">As of ${time(readAt, '', zone)}.</p>`
 
 /** One page of a list. `notice` says how old it is, or that it is being read. */
-export interface ShownList<Page> {
+interface ShownList<Page> {
   /** Undefined while it is being read, and if the filter was rejected. */
   list: Page | undefined
   notice: Html

@@ -82,7 +82,7 @@ const endOf = ({ seq, hash }: Position) => ({ end: { seq, hash } })
 const toLine = (value: object): string => `${JSON.stringify(value)}\n`
 
 /** The result of verifying a file. */
-export interface FileCheck {
+interface FileCheck {
   ok: boolean
   /** The first invalid line's number and its problem. */
   problem: string | null

@@ -41,7 +41,7 @@ export const list = defineReader(
   },
 )
 
-export interface ChangeList {
+interface ChangeList {
   data: components['schemas']['AuditRecord'][]
   /** The number of the record after which the next page begins. */
   next: number | undefined
@@ -63,8 +63,8 @@ export const listChanges = defineReader(changeList, async (ctx: Context, query: 
   return { data, isComplete, next: rows.length > query.limit ? data.at(-1)?.seq : undefined }
 })
 
-/** The newest row of a chain. Stored elsewhere, it later proves whether rows were cut off at the end. */
-export type ChainHead = Pick<AuditRow, 'shopId' | 'seq' | 'hash'>
+/** A chain's newest row. Stored elsewhere, it later proves whether rows were removed at the end. */
+type ChainHead = Pick<AuditRow, 'shopId' | 'seq' | 'hash'>
 
 /** The result of verifying the chains of all shops and of the installation. */
 export interface ChainCheck {

@@ -32,7 +32,7 @@ const ALL_SCOPES: Record<Scope, true> = {
 export const SCOPES = Object.keys(ALL_SCOPES) as Scope[]
 
 /** The fields of a new key; `expiresAt` as ISO 8601. */
-export interface KeyInput {
+interface KeyInput {
   label: string
   scopes: string[]
   expiresAt?: string | null
@@ -187,7 +187,7 @@ const BATCH_SIZE = 100
  *
  * @throws ApiError 409 `key_limit_reached`.
  */
-export async function assignWindow(ctx: Context, trx: Transaction): Promise<string | null> {
+async function assignWindow(ctx: Context, trx: Transaction): Promise<string | null> {
   const now = systemTime(ctx)
   const keys = (await listApiKeys(trx, ctx.shop.id)).map((key) => ({ ...key, endedAt: endOf(key, now) }))
   const active = keys.filter(({ endedAt }) => endedAt === null)

@@ -61,7 +61,7 @@ export const sealStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, 
   vault.seal(secret, boundOfStore(shopId))
 
 /** Decrypts the secret; null when no encryption key fits. */
-export const openStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, sealed: string): string | null =>
+const openStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, sealed: string): string | null =>
   vault.open(sealed, boundOfStore(shopId))
 
 /** A shop that accepts notifications, with their signing secret. Stripe can have several, separated by spaces. */

@@ -12,8 +12,8 @@ import { createSignInLink, LINK_MS } from './sessions.ts'
 type User = components['schemas']['ShopUser']
 type UserWithToken = components['schemas']['ShopUserWithToken']
 
-/** A user of the shop, by id or email address. */
-export type NamedUser = { id: string } | { email: string }
+/** A user of the shop, by ID or email address. */
+type NamedUser = { id: string } | { email: string }
 
 /** Every user of the shop, oldest first. */
 export const list = async (ctx: Context): Promise<{ data: User[] }> => ({

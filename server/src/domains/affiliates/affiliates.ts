@@ -309,8 +309,10 @@ export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<s
 /** A row as in openapi.yaml. A field that only owners and keys may see is added here, not to {@link toAffiliateSelf}. */
 export const toAffiliate = (row: AffiliateRow): components['schemas']['Affiliate'] => toAffiliateSelf(row)
 
-/** What the affiliate's own token, webhooks and the feed show. Names every field, so that no other column is sent. */
-export const toAffiliateSelf = (row: AffiliateRow | Affiliate): components['schemas']['AffiliateSelf'] => ({
+/**
+ * The fields for the affiliate's own token, webhooks, and the feed. Names every field, so that no other column is sent.
+ */
+const toAffiliateSelf = (row: AffiliateRow | Affiliate): components['schemas']['AffiliateSelf'] => ({
   id: row.id,
   name: row.name,
   firstName: row.firstName,

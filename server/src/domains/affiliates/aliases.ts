@@ -14,7 +14,7 @@ import { findAffiliate } from './queries.ts'
 type Alias = components['schemas']['Alias']
 
 /** How many aliases an affiliate can have. */
-export const MAX_ALIASES = 100
+const MAX_ALIASES = 100
 
 /** Lists affiliates' additional codes and link names, including archived affiliates', newest first. */
 export async function list(ctx: Context, { value, affiliateId, ...page }: Query<'listAliases'>) {

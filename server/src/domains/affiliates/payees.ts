@@ -142,8 +142,8 @@ const toPayee = (ctx: Context, row: Omit<PayeeRow, 'shopId'>): Schemas['Payee'] 
   }
 }
 
-/** Enough to recognize an account, and not enough to use it. */
-export function maskedAccount(details: PayeeDetails): string {
+/** Shows enough to recognize an account, but not enough to use it. */
+function maskedAccount(details: PayeeDetails): string {
   if (details.method === 'SEPA') return `${details.iban.slice(0, 4)}…${details.iban.slice(-4)}`
   const [first = ''] = details.email
   return `${first}…${details.email.slice(details.email.lastIndexOf('@'))}`

@@ -170,7 +170,7 @@ export const sortedAffiliateIds = defineReport(
 )
 
 /** The product and variant of an order line. */
-export interface ProductLine {
+interface ProductLine {
   productId: string | null
   variantId: string | null
 }

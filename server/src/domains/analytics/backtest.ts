@@ -62,8 +62,8 @@ interface BacktestRequest {
   to?: string
 }
 
-/** The comparison, null when a sum exceeds the largest exact integer; or why the rate is invalid for a program. */
-export type BacktestResult =
+/** The comparison, null if a total exceeds the largest exact integer, or why the rate is invalid for a program. */
+type BacktestResult =
   | { report: components['schemas']['Backtest'] | null }
   | { rejected: { reason: RateError; type: RateType } }
 
@@ -168,8 +168,8 @@ function programChange(input: BacktestInput, currency: string): (program: Progra
 
 type Backtest = components['schemas']['Backtest']
 
-/** An order as it was decided, and as it would be decided. */
-export interface Comparison {
+/** An order's decision, and the decision under the other settings. */
+interface Comparison {
   orderId: string
   /** The order's own currency. */
   currency: string
@@ -186,8 +186,8 @@ interface Account {
   proposedCents: bigint
 }
 
-/** What each affiliate earned and would earn, and which orders differ. */
-export interface Ledger {
+/** What each affiliate earned and would have earned, and which orders differ. */
+interface Ledger {
   orders: number
   changed: number
   examples: Backtest['examples']
@@ -197,13 +197,13 @@ export interface Ledger {
 
 const MAX_EXAMPLES = 50
 
-export function newLedger(): Ledger {
+function newLedger(): Ledger {
   const accounts = new Map<string, Account>()
   const affiliateIds = () => new Set([...accounts.values()].map(({ affiliateId }) => affiliateId))
   return { orders: 0, changed: 0, examples: [], accounts, affiliateIds }
 }
 
-export function addOutcome(ledger: Ledger, { orderId, currency, current, proposed }: Comparison): void {
+function addOutcome(ledger: Ledger, { orderId, currency, current, proposed }: Comparison): void {
   ledger.orders += 1
   addToAccount(ledger, current.currency ?? currency, current, 'current')
   addToAccount(ledger, proposed.currency ?? currency, proposed, 'proposed')
@@ -214,8 +214,8 @@ export function addOutcome(ledger: Ledger, { orderId, currency, current, propose
     ledger.examples.push({ orderId, currency, current: before, proposed: after })
 }
 
-/** The report; null when an amount exceeds the largest exact integer. @param names by affiliate id */
-export function ledgerToReport(
+/** The report; null when an amount exceeds the largest exact integer. @param names by affiliate ID */
+function ledgerToReport(
   { orders, changed, examples, accounts }: Ledger,
   names: Map<string, string>,
 ): Omit<Backtest, 'truncated'> | null {

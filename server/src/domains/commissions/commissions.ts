@@ -55,7 +55,7 @@ export async function findOrdersOf(
 
 type OrderField = 'orderId' | 'orderName' | 'externalOrderId' | 'currency' | 'orderCurrency' | 'commissionAmountCents'
 
-export const commissionNotFound = () =>
+const commissionNotFound = () =>
   notFound('commission_not_found', 'No commission with this id exists in your shop.')
 
 export const adjustmentRejected = () =>

@@ -347,8 +347,8 @@ const KIND_NAMES: Record<EvidenceKind, string> = {
   CONNECTED_PRODUCT: 'connected product',
 }
 
-/** Affiliate ids by the code that equals their slug, where the code belongs to another affiliate. */
-export type SlugNamesakes = ReadonlyMap<string, string>
+/** Affiliate IDs by the code that equals their slug, if the code belongs to another affiliate. */
+type SlugNamesakes = ReadonlyMap<string, string>
 
 /** All four kinds of evidence in the shop's order, each with its candidates and their outcomes. */
 export function evidenceOf(facts: Facts, decision: Decision, namesakes: SlugNamesakes): Schemas['ExplainedEvidence'][] {

@@ -66,7 +66,7 @@ export const TRANSITIONS: Record<ModerationAction, Transition> = {
   reopen: { from: ['REJECTED'], to: 'PENDING', pastTense: 'reopened' },
 }
 
-export interface MovedCommission {
+interface MovedCommission {
   row: CommissionRow
   audit: AuditEntry
   events: WebhookEvent[]
@@ -326,7 +326,7 @@ export function sumMovable(ctx: Context, action: ModerationAction, filter: SentF
  *
  * @throws ApiError 409 `commission_still_restricted`, or `commission_move_not_allowed` if nothing is left of the order.
  */
-export async function decideAgain(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
+async function decideAgain(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
   const order = await findRecordedOrder(ctx, trx, row.orderId)
   const { duplicateOf: _, ...recorded } = parseFacts(order.facts)
   // Meanwhile, another source's order may have been credited, or no longer be.

@@ -12,8 +12,8 @@ import { findCommissionsById, listRefundedCents, toCommission } from '../ledger/
 
 type Commission = components['schemas']['Commission']
 
-/** A search by amount, with the other conditions of the list. All bounds are inclusive. */
-export interface CommissionSearch {
+/** A search by amount, with the list's other conditions. All bounds are inclusive. */
+interface CommissionSearch {
   status?: CommissionRow['orderStatus'] | undefined
   affiliateId?: string | undefined
   programId?: string | undefined
@@ -28,8 +28,8 @@ export interface CommissionSearch {
   limit: number
 }
 
-/** Commissions found by a search, newest first. Rows that match are not counted, which would read all of them. */
-export interface FoundCommissions {
+/** Commissions found by a search, newest first. Matching rows are not counted, because that would read all of them. */
+interface FoundCommissions {
   data: Commission[]
   /** Where the search continues; undefined at the end of the list. */
   next: { after: string; at: string } | undefined

@@ -74,14 +74,14 @@ export const unbind = (ctx: Context, id: string) =>
     return { result, audit: { action: 'customer.unbound', subjectId: id, data: { affiliateId } } }
   })
 
-/** A row and the orders that are counted for it. */
-export interface CountedCustomer {
+/** A row with its counted orders. */
+interface CountedCustomer {
   row: CustomerRow
   counted: CountedOrders
 }
 
-/** Rows as in openapi.yaml. Names every field, so that a hash is never sent. */
-export async function toCustomers(ctx: Context, db: Reader, customers: CountedCustomer[]): Promise<Customer[]> {
+/** Converts rows to the schema in openapi.yaml. Names every field, so that a hash is never sent. */
+async function toCustomers(ctx: Context, db: Reader, customers: CountedCustomer[]): Promise<Customer[]> {
   const affiliateIds = customers.flatMap(({ row, counted }) => (counted.firstOrderAt && row.affiliateId) ?? [])
   const termsOf = await readTerms(db, ctx.shop.id, [...new Set(affiliateIds)])
   return customers.map(({ row, counted: { orders, firstOrderAt } }) => ({

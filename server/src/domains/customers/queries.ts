@@ -77,7 +77,7 @@ export async function countOrders(
   return { orders: orders + importedOrders, firstOrderAt: isFirst ? importedFirstOrderAt : firstOrderAt }
 }
 
-export interface CustomerFilter extends PageQuery {
+interface CustomerFilter extends PageQuery {
   affiliateId?: string | undefined
   programId?: string | undefined
   customerId?: string | undefined

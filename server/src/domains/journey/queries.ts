@@ -97,16 +97,16 @@ export interface StoredClick {
 }
 
 /** The latest instant of a click that counts for an order. */
-export const latestClickFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
+const latestClickFor = (orderAt: string) => new Date(Date.parse(orderAt) + CLOCK_TOLERANCE_MS).toISOString()
 
-export type ClickRow = Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>
+type ClickRow = Pick<JourneyRow, 'id' | 'clickId' | 'affiliateId' | 'occurredAt'>
 
-/** Clicks found by an index; the condition must equal that of the partial index. */
-export const selectClicks = (db: Reader, index: string) =>
+/** Clicks found by an index. The condition must equal the partial index's condition. */
+const selectClicks = (db: Reader, index: string) =>
   sql`select id, "clickId", "affiliateId", "occurredAt" from journey ${indexedBy(db, index)} where type = 'click'`
 
 /** The instant of a click, as the expression that only the indexes of clicks are ordered by. */
-export const clickTime = sql`("occurredAt" || '')`
+const clickTime = sql`("occurredAt" || '')`
 
 interface ClickKey {
   shopId: string
@@ -162,7 +162,7 @@ export async function findClickOwner(db: Reader, shopId: string, clickId: string
   return (row ?? (await clickById(db, key))[0])?.affiliateId ?? undefined
 }
 
-export const toStoredClick = (row: ClickRow): StoredClick => ({
+const toStoredClick = (row: ClickRow): StoredClick => ({
   clickId: row.clickId ?? row.id,
   affiliateId: row.affiliateId,
   occurredAt: row.occurredAt,

@@ -69,7 +69,7 @@ export const ofPeriod =
     eb.and([eb('orderStatus', 'in', statuses), eb('happenedAt', '>=', from), eb('happenedAt', '<=', to)])
 
 /** The columns in which adjustments differ. Amounts are in cents and may be negative. */
-export type AdjustmentColumns = Pick<
+type AdjustmentColumns = Pick<
   CommissionRow,
   | 'id'
   | 'orderId'

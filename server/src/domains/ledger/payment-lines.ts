@@ -146,8 +146,8 @@ export function listFiles(db: Reader, shopId: string, batchId: string, limit?: n
 }
 
 /** The totals of a batch's files. */
-export interface FileSums {
-  /** Whether lines are still added to one. */
+interface FileSums {
+  /** Whether lines are still being added to one. */
   isPreparing: boolean
   sentCents: number
   settledCents: number

@@ -103,7 +103,7 @@ const MAX_CLICK_ID = 255
  *
  * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`.
  */
-export function toOrder(ctx: Context, body: Conversion): Order {
+function toOrder(ctx: Context, body: Conversion): Order {
   const externalOrderId = trimToNull(body.externalOrderId)
   if (!externalOrderId || !orderKey(externalOrderId))
     throw invalidField('invalid_body', 'externalOrderId', 'is required.')

@@ -23,8 +23,8 @@ import { findDuplicateOf, type IdentifiedOrder } from '../ledger/orders.ts'
 import { withTerms } from '../ledger/terms-facts.ts'
 import { listClickWindows, toGeoRule } from '../programs/queries.ts'
 
-/** The facts of an order, and the customers whom it names. */
-export interface GatheredFacts {
+/** An order's facts, and the customers it names. */
+interface GatheredFacts {
   facts: Facts
   keys: CustomerKeys
   known: KnownCustomers
@@ -259,7 +259,7 @@ const DAY_MS = 86_400_000
  * The clicks of a session that an order may be credited for: the newest ones and, when there are more, the first and the
  * last valid click. The cost does not depend on the number of clicks.
  */
-export async function findRelevantClicks(db: Reader, shopId: string, visit: OrderSession): Promise<StoredClick[]> {
+async function findRelevantClicks(db: Reader, shopId: string, visit: OrderSession): Promise<StoredClick[]> {
   const newest = await findSessionClicks(db, shopId, visit, MAX_CLICKS)
   if (newest.length < MAX_CLICKS) return newest
   const days = [...(await listClickWindows(db, shopId)), DEFAULT_CLICK_WINDOW_DAYS]

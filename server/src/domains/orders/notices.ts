@@ -48,8 +48,10 @@ function toRefundedOrder(row: CommissionRow, snapshot: RefundSnapshot | undefine
   }
 }
 
-/** A refund or cancellation of an order without a commission: `noted` when the order was reported, otherwise `stored`. */
-export interface KeptNotice {
+/**
+ * A refund or cancellation for an order without a commission: `noted` if the order was reported, otherwise `stored`.
+ */
+interface KeptNotice {
   outcome: 'noted' | 'stored'
   /** False when it was kept already. */
   changed: boolean

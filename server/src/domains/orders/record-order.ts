@@ -26,7 +26,7 @@ export interface IncomingOrder {
   trackingMethod: 'API' | 'STORE_ORDER'
 }
 
-export interface RecordedOrder {
+interface RecordedOrder {
   commissionId: string | null
   decision: Decision
   /** Whether the order was recorded before. Nothing was changed then; `differs` is set if it had different amounts. */

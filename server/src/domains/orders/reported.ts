@@ -67,7 +67,7 @@ interface OrderQuery extends OrderFilter {
   limit: number
 }
 
-export interface FoundOrders {
+interface FoundOrders {
   data: ReportedOrder[]
   /** Where the list continues. Undefined at its end. */
   next: { after: string; at: string } | undefined

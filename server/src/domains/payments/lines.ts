@@ -180,8 +180,8 @@ function sentLine(batch: PayoutBatchRow, row: PayoutLineRow): UnnamedLine {
     : { ...line, state, reason, reference, date }
 }
 
-/** The blocked payments of an open batch, and the names of the first affiliates. */
-export interface BlockedPayments {
+/** An open batch's blocked payments, and the first affiliates' names. */
+interface BlockedPayments {
   batchId: string
   currency: string
   lines: number

@@ -38,7 +38,7 @@ type LeftPayment = Pick<PayoutLineRow, 'shopId' | 'fileId' | 'affiliateId' | 'am
   reason: 'batch_missing' | 'batch_differs'
 }
 
-export interface CarriedPayments {
+interface CarriedPayments {
   carriedOver: number
   left: LeftPayment[]
 }

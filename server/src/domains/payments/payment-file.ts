@@ -80,8 +80,8 @@ const tables = { csv, paypal, wise }
 const toCell = (cell: CsvCell | undefined): CsvCell =>
   typeof cell === 'string' ? cell.replace(/[\t\r\n]+/g, ' ') : (cell ?? null)
 
-/** How a payment file is written: a start, a text for each payment, and an end. */
-export interface PaymentFileWriter {
+/** A payment file's format: a start, a text per payment, and an end. */
+interface PaymentFileWriter {
   extension: 'csv' | 'xml'
   /** Files with more payments are split. */
   maxRows: number

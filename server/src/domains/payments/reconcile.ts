@@ -158,7 +158,7 @@ interface Change {
   after: PayoutLineRow
 }
 
-export const toFacts = ({ outcome, amountCents, currency, reference }: PaymentResult) => ({
+const toFacts = ({ outcome, amountCents, currency, reference }: PaymentResult) => ({
   outcome,
   amountCents: amountCents ?? null,
   currency: currency ?? null,

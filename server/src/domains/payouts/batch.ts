@@ -79,8 +79,8 @@ const byCurrency = <Row extends Subtotal, Totals>(
     [...Map.groupBy(rows, ({ currency }) => currency)].map(([name, currencyRows]) => [name, totals(currencyRows)]),
   )
 
-/** What the terms of a program do not pay yet. */
-export interface OnHold {
+/** Commissions that a program's terms do not pay yet. */
+interface OnHold {
   commissions: number
   commissionCents: number
   nextAvailableAt: string | null

@@ -6,8 +6,8 @@ import { lineIdOf } from '../../engine/payment-line.ts'
 import { findLines } from '../ledger/payment-lines.ts'
 import { findBatch, listNewestBatches } from '../ledger/payouts.ts'
 
-/** A batch in a choice of several. */
-export type FoundBatch = Pick<PayoutBatchRow, 'id' | 'currency' | 'periodStart' | 'periodEnd'> & {
+/** A batch to choose from. */
+type FoundBatch = Pick<PayoutBatchRow, 'id' | 'currency' | 'periodStart' | 'periodEnd'> & {
   status: components['schemas']['PayoutBatchStatus']
 }
 

@@ -152,8 +152,8 @@ const SPECIAL: { [Table in TableName]?: (person: Person, row: Row, isOwn: boolea
   }),
 }
 
-/** A fingerprint that no request has. */
-export const ERASED_FINGERPRINT = 'erased'
+/** A fingerprint that matches no request. */
+const ERASED_FINGERPRINT = 'erased'
 const ERASED_RESPONSE = { fingerprint: ERASED_FINGERPRINT, result: 'null' }
 
 /** From the least to the whole address. */

@@ -184,8 +184,8 @@ export function rateError(
   return invalidField('commission_percent_invalid', field, `must be above 0 and ${range}.`)
 }
 
-/** A row as in openapi.yaml, without internal columns. */
-export const toProgram = (row: programs.ProgramView): components['schemas']['Program'] => ({
+/** Converts a row to the schema in openapi.yaml, without internal columns. */
+const toProgram = (row: programs.ProgramView): components['schemas']['Program'] => ({
   id: row.id,
   name: row.name,
   description: row.description,

@@ -287,7 +287,7 @@ const hasId = ({ id, variantId, productId }: RefundLine) => Boolean(id || varian
  * An amount in currency units, `"199.65"` or `199.65`, in minor units: exact, decimals beyond the currency's rounded
  * half away from zero. Null when it is malformed.
  */
-export function minorUnits(amount: string | number | null | undefined, currency: string): bigint | null {
+function minorUnits(amount: string | number | null | undefined, currency: string): bigint | null {
   const match = /^([+-]?)(\d{1,13})(?:\.(\d*))?$/.exec(String(amount ?? '').trim())
   if (!match) return null
   const [, sign, units = '0', fraction = ''] = match

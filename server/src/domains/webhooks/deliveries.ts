@@ -33,8 +33,8 @@ export async function findById({ db, shop }: Context, id: string, limit: number)
   return [...(delivery ? [delivery] : []), ...rows].map(toDelivery)
 }
 
-/** A delivery with its payload, and the other deliveries of its event, newest first. */
-export interface DeliveryDetails {
+/** A delivery with its payload, and its event's other deliveries, newest first. */
+interface DeliveryDetails {
   delivery: Delivery
   /** The exact text of the request body. */
   payload: string

@@ -132,7 +132,7 @@ export async function listShopsWithAdvancedRetries(
   return due.slice(0, limit)
 }
 
-export interface DeliveryFilter extends PageQuery {
+interface DeliveryFilter extends PageQuery {
   subscriptionId?: string
   event?: string
   status?: DeliveryRow['status']

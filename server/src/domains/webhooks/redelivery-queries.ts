@@ -4,7 +4,7 @@ import { defineReport, type Reader, type Transaction } from '../../database/data
 import type { DeliveryRow } from '../../database/tables.ts'
 
 /** A delivery to queue again. */
-export type Redeliverable = Pick<DeliveryRow, 'id' | 'eventId' | 'webhookId' | 'subscriptionId'>
+type Redeliverable = Pick<DeliveryRow, 'id' | 'eventId' | 'webhookId' | 'subscriptionId'>
 
 interface RedeliverableFilter {
   subscriptionId: string

@@ -19,7 +19,7 @@ type Subscription = components['schemas']['WebhookSubscription']
 type WebhookContext = Context & { resolve?: Resolve }
 
 /** Every change in a shop reads all its subscriptions, so their number and text length are limited. */
-export const MAX_SUBSCRIPTIONS = 100
+const MAX_SUBSCRIPTIONS = 100
 const MAX_EVENTS_LENGTH = 1024 * 1024
 
 const resolveBySystem = createResolve()
@@ -183,7 +183,7 @@ export const webhookNotFound = () =>
 type ShownSubscription = Omit<SubscriptionRow, 'shopId' | 'previousSecret' | 'previousSecretUntil' | 'maxInFlight'>
 
 /** A subscription as in openapi.yaml. */
-export const toSubscription = ({ secret, ...row }: ShownSubscription): Subscription => ({
+const toSubscription = ({ secret, ...row }: ShownSubscription): Subscription => ({
   id: row.id,
   url: row.url,
   events: JSON.parse(row.events),

@@ -58,7 +58,7 @@ export function unknownReference(reference: string): string {
  *
  * @returns minor units, or undefined when it is not an exact amount of the currency.
  */
-export function parseAmount(text: string, currency: string): number | undefined {
+function parseAmount(text: string, currency: string): number | undefined {
   const [, units, mark, fraction = ''] = /^-?(\d{1,15})(?:([.,])(\d+))?$/.exec(text.trim()) ?? []
   if (units === undefined) return undefined
   const digits = minorUnitDigits(currency)

@@ -12,8 +12,8 @@ const DELAYS_MS = [5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 
 /** Each delay is varied by up to this part, so that the retries of an outage do not arrive at once. */
 const JITTER = 0.1
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
-/** A subscription is disabled when none of its deliveries has succeeded for this long. */
-export const MAX_FAILING_MS = 5 * 24 * HOUR_MS
+/** A subscription is disabled after this long without a successful delivery. */
+const MAX_FAILING_MS = 5 * 24 * HOUR_MS
 const GONE = 410
 
 /** The end of an attempt. */

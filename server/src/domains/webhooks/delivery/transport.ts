@@ -55,8 +55,8 @@ function toOutcome(result: ReceivedResponse | Error): Outcome {
   return { code: codeOfStatus(status), httpStatus: status, isComplete, ...(retryAfterMs && { retryAfterMs }) }
 }
 
-/** The milliseconds of a `Retry-After`, in seconds or as a date; undefined for any other text. */
-export function parseRetryAfter(text: string, now: number): number | undefined {
+/** A `Retry-After` in milliseconds, given in seconds or as a date. Undefined for any other text. */
+function parseRetryAfter(text: string, now: number): number | undefined {
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
   const date = Date.parse(text)
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
@@ -122,8 +122,8 @@ class Attempt implements Dispatcher.DispatchHandler {
 /** How many bytes of a response are read, counted on the connection. */
 const MAX_BYTES = 64 * 1024
 
-/** Ends a request whose response is longer. */
-export const RESPONSE_TOO_LONG = new DeliveryError('connect')
+/** Aborts a request whose response is longer. */
+const RESPONSE_TOO_LONG = new DeliveryError('connect')
 
 /** How many bytes a connection had received when its current request was sent. */
 const bytesAtStart = new WeakMap<Socket, number>()
@@ -133,7 +133,7 @@ let isWatching = false
  * Closes a connection that receives more than 64 KiB in response to one request. The bytes of the connection are counted,
  * because informational responses, chunk extensions and headers can be endless too and the HTTP client does not report them.
  */
-export function limitResponses(socket: Socket): void {
+function limitResponses(socket: Socket): void {
   bytesAtStart.set(socket, 0)
   if (isWatching) return
   isWatching = true
@@ -154,7 +154,7 @@ function enforceLimit(this: Socket): void {
 
 const CONNECT_MS = 5000
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   /** Certificates to trust instead of the system's. */
   ca?: string
   connectMs?: number
@@ -162,8 +162,8 @@ export interface ConnectorOptions {
   route?: (lookup: LookupFunction) => LookupFunction
 }
 
-/** Connects to any address; for targets that the installation allows by name. */
-export const openConnector = (options: ConnectorOptions): buildConnector.connector =>
+/** Connects to any address, for targets that the installation allows by name. */
+const openConnector = (options: ConnectorOptions): buildConnector.connector =>
   withCodes(buildConnector(settings(options)))
 
 /**
