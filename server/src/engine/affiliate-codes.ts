@@ -35,13 +35,6 @@ export function slugAttempt(slug: string, attempt: number): string {
   return attempt <= 1 ? slug : `${slug}-${attempt}`
 }
 
-/** The first form that is not taken. */
-export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
-  let attempt = 1
-  while (taken.has(slugAttempt(slug, attempt))) attempt += 1
-  return slugAttempt(slug, attempt)
-}
-
 /** The alphabet of generated codes: 34 characters without look-alikes. */
 export const CODE_ALPHABET = 'ABCDEFGHIJKLMNPQRSTUVWXYZ123456789'
 /** Length of a generated code. */

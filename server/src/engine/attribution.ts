@@ -64,9 +64,6 @@ export const PRECEDENCE_PRESETS = {
   'customer-first': ['CONNECTED_CUSTOMER', 'COUPON', 'DIRECT_LINK', 'CONNECTED_PRODUCT'],
 } as const satisfies Record<string, readonly EvidenceKind[]>
 
-/** The name of a preset. */
-export type PrecedencePreset = keyof typeof PRECEDENCE_PRESETS
-
 /** The confidence of a match, 0 to 1. */
 export const CONFIDENCE: Record<MatchCode, number> = {
   COUPON_MATCH: 1,
