@@ -29,8 +29,8 @@ import {
   pathParametersOf,
   readParameters,
 } from './parse-request.ts'
-import { type RateLimit, rateLimitHeaders } from './rate-limit.ts'
-import { type BodyHash, type BodyOwner, type BodyReservation, type ReceivedBody, readBody } from './read-body.ts'
+import { rateLimitHeaders } from './rate-limit.ts'
+import { type BodyHash, type BodyOwner, type ReceivedBody, readBody } from './read-body.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
 import {
   clientAddress,
@@ -63,45 +63,20 @@ export function serveOperation(server: Server, op: Operation) {
 
 /** Assigns the request id and starts the clock. */
 export function startRequest(server: Server, c: HonoContext<Env>): RequestState {
-  const request = new StartedRequest(server, c)
+  const parent = parseTraceParent(c.req.header('traceparent'))
+  const span = server.tracing?.start(parent)
+  const current = span ?? parent
+  const request: RequestState = {
+    startedAt: performance.now(),
+    authorization: c.req.header('Authorization') ?? null,
+    address: clientNetwork(clientAddress(c, server.deps.config.trustProxy)),
+    requestId: resolveRequestId(c.req.header('X-Request-Id'), server.deps),
+    traceId: current?.traceId,
+    traceparent: current && formatTraceParent(current),
+    span,
+  }
   c.set('request', request)
   return request
-}
-
-/**
- * The address is computed on demand. An object literal with a getter would get its own hidden class, which V8 keeps
- * together with the whole request until the next full garbage collection.
- */
-class StartedRequest implements RequestState {
-  readonly startedAt = performance.now()
-  readonly authorization: string | null
-  readonly requestId: string
-  readonly traceId: string | undefined
-  readonly traceparent: string | undefined
-  readonly span: RequestState['span']
-  operation?: string
-  caller?: NonNullable<RequestState['caller']>
-  rateLimit?: RateLimit
-  allowedOrigin?: string | undefined
-  bodyReservation?: BodyReservation
-  readonly #c: HonoContext<Env>
-  readonly #trustProxy: number
-
-  constructor(server: Server, c: HonoContext<Env>) {
-    const parent = parseTraceParent(c.req.header('traceparent'))
-    this.span = server.tracing?.start(parent)
-    const current = this.span ?? parent
-    this.authorization = c.req.header('Authorization') ?? null
-    this.requestId = resolveRequestId(c.req.header('X-Request-Id'), server.deps)
-    this.traceId = current?.traceId
-    this.traceparent = current && formatTraceParent(current)
-    this.#c = c
-    this.#trustProxy = server.deps.config.trustProxy
-  }
-
-  get address(): string {
-    return clientNetwork(clientAddress(this.#c, this.#trustProxy))
-  }
 }
 
 /** The headers of every response. */
