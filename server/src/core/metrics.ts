@@ -53,7 +53,6 @@ export function createMetrics(): Metrics {
   const seconds = histogram('http_request_seconds', 'Time to the response', SECONDS, ['operation'])
   const groups = histogram('commit_group_size', 'Changes that shared one transaction', SIZES)
   const queries = histogram('database_seconds', 'Time of reads and of changes with their commit', SECONDS, ['kind'])
-  const [read, change] = [queries.labels({ kind: 'read' }), queries.labels({ kind: 'change' })]
   const failing = new FailingSubscriptions()
   const failingGauge = new Gauge({
     name: 'referral_subscriptions_failing',
@@ -61,22 +60,10 @@ export function createMetrics(): Metrics {
     registers,
   })
   let readDatabase = async () => {}
-  /** By operation and status: looking them up by their labels costs several times as much. */
-  const series = new Map<string, { responses: Counter.Internal; times: Histogram.Internal<string> }>()
-  const seriesOf = (operation: string, status: number) => {
-    const key = `${status} ${operation}`
-    let entry = series.get(key)
-    if (!entry) {
-      entry = { responses: requests.labels(operation, String(status)), times: seconds.labels(operation) }
-      series.set(key, entry)
-    }
-    return entry
-  }
   return {
     request: (operation, status, took) => {
-      const { responses, times } = seriesOf(operation, status)
-      responses.inc()
-      times.observe(took)
+      requests.inc({ operation, status })
+      seconds.observe({ operation }, took)
       if (status === 429) limitHits.inc()
     },
     limitStoreFailure: () => storeFailures.inc(),
@@ -87,8 +74,8 @@ export function createMetrics(): Metrics {
     payments: (result, count) => payments.inc({ result }, count),
     database: {
       onGroup: (size) => groups.observe(size),
-      onRead: (took) => read.observe(took),
-      onChange: (took) => change.observe(took),
+      onRead: (took) => queries.observe({ kind: 'read' }, took),
+      onChange: (took) => queries.observe({ kind: 'change' }, took),
     },
     watch: (deps, checkHealth) => {
       const labels = { version: VERSION, node: process.versions.node, database: engineOf(deps.config) }
