@@ -1,7 +1,6 @@
-import { insertRow } from '../database/rows.ts'
+import { findRow, insertRow } from '../database/rows.ts'
 import { conflict } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
 import { type Context, type MutationContext, nowIso } from './context.ts'
 
 /** How long a stored response is kept, unless it is kept forever. `operator/retention.ts` deletes expired ones. */
@@ -14,7 +13,7 @@ const RESPONSE_RETENTION_MS = 30 * 86_400_000
  */
 export async function findStoredResponse<T>(ctx: MutationContext, db: Reader): Promise<{ result: T } | undefined> {
   if (!ctx.idempotency) return undefined
-  const [row] = await findByKey(db, { shopId: ctx.shop.id, key: ctx.idempotency.key })
+  const row = await findRow(db, 'idempotencyKeys', { shopId: ctx.shop.id, key: ctx.idempotency.key })
   if (!row) return undefined
   ctx.idempotency.hasExpired = row.expiresAt !== null && row.expiresAt <= nowIso(ctx)
   if (ctx.idempotency.hasExpired) return undefined
@@ -60,15 +59,6 @@ export async function storeResponse(
     createdAt,
   })
 }
-
-const findByKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key }) =>
-  db
-    .selectFrom('idempotencyKeys')
-    .select(['fingerprint', 'result', 'expiresAt'])
-    .where('shopId', '=', shopId)
-    .where('key', '=', key)
-    .compile(),
-)
 
 /** Deletes an expired stored response. Its key can be used again. */
 async function deleteExpiredResponse(trx: Transaction, shopId: string, key: string, now: string): Promise<void> {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { AuditChain, AuditHead, Reader, Transaction } from '../database/database.ts'
 import { forEachInSlices } from '../database/event-loop.ts'
-import { prepared, preparedWrite } from '../database/prepared.ts'
+import { prepared } from '../database/prepared.ts'
+import { insertRow } from '../database/rows.ts'
 import type { DeliveryRow, SubscriptionRow, WebhookEventRow } from '../database/tables.ts'
 import { type MutationContext, nowIso } from './context.ts'
 import { isExtended } from './event-names.ts'
@@ -74,7 +75,8 @@ async function recordEvents(
       const { id: subscriptionId } = filter
       const id = ctx.newId('dlv')
       const follows = (!isIndependent && latest.get(subscriptionId)) || null
-      await insertDelivery(trx, newDelivery(shopId, { id, eventId, subscriptionId, webhookId: id, follows, createdAt }))
+      const row = { id, eventId, subscriptionId, webhookId: id, follows, createdAt }
+      await insertRow(trx, 'deliveries', newDelivery(shopId, row))
       latest.set(subscriptionId, id)
     }
   })
@@ -95,14 +97,8 @@ type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webh
 
 const newDelivery = (shopId: string, row: NewDelivery) => ({ shopId, status: 'PENDING' as const, attempts: 0, ...row })
 
-const insertDelivery = preparedWrite<ReturnType<typeof newDelivery>>()((trx, row) => {
-  const { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status, attempts } = row
-  const values = { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status, attempts }
-  return trx.insertInto('deliveries').values(values).compile()
-})
-
 export async function insertDeliveries(trx: Transaction, shopId: string, rows: NewDelivery[]): Promise<void> {
-  await Promise.all(rows.map((row) => insertDelivery(trx, newDelivery(shopId, row))))
+  await Promise.all(rows.map((row) => insertRow(trx, 'deliveries', newDelivery(shopId, row))))
 }
 
 /** The number of pending and retrying deliveries, and when the oldest pending one was created. */
@@ -131,19 +127,9 @@ const findFilters = prepared<{ shopId: string }>()((db, { shopId }) =>
 export const listSubscriptionFilters = (db: Reader, shopId: string): Promise<SubscriptionFilter[]> =>
   findFilters(db, { shopId })
 
-const insertEvent = preparedWrite<Omit<WebhookEventRow, 'erasedAt'>>()(
-  (trx, { id, shopId, event, body, traceparent, createdAt }) =>
-    trx.insertInto('webhookEvents').values({ id, shopId, event, body, traceparent, createdAt }).compile(),
-)
-
 type NewWebhookEvent = Omit<WebhookEventRow, 'shopId' | 'traceparent' | 'erasedAt'> & {
   traceparent?: string | null | undefined
 }
 
-export async function insertWebhookEvent(
-  trx: Transaction,
-  shopId: string,
-  { traceparent = null, ...row }: NewWebhookEvent,
-): Promise<void> {
-  await insertEvent(trx, { shopId, ...row, traceparent })
-}
+export const insertWebhookEvent = (trx: Transaction, shopId: string, row: NewWebhookEvent): Promise<void> =>
+  insertRow(trx, 'webhookEvents', { ...row, shopId })

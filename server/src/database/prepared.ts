@@ -51,7 +51,8 @@ export const preparedWriteByShape =
   <Row>(build: Build<Transaction, Values, Row>): Run<Transaction, Values, Row> =>
     runnerByShape(build)
 
-const MAX_VALUES = 20
+/** More than the columns of any table. */
+const MAX_VALUES = 50
 
 function runnerByShape<Db extends Reader, Values extends object, Row>(
   build: Build<Db, Values, Row>,

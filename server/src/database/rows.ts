@@ -52,11 +52,16 @@ export const findRow = async <Name extends keyof Tables>(
 
 const inserts = new Map<keyof Tables, (trx: Transaction, row: object) => Promise<unknown>>()
 
-/** Inserts a row. Undefined columns are left out. */
+/** A row to insert. Columns that can be null may be missing. */
+type NewRow<Row> = { [Column in keyof Row as null extends Row[Column] ? never : Column]: Row[Column] } & {
+  [Column in keyof Row as null extends Row[Column] ? Column : never]?: Row[Column] | undefined
+}
+
+/** Inserts a row. */
 export async function insertRow<Name extends keyof Tables>(
   trx: Transaction,
   table: Name,
-  row: Tables[Name],
+  row: NewRow<Tables[Name]>,
 ): Promise<void> {
   let insert = inserts.get(table)
   if (!insert) {

@@ -2,7 +2,7 @@ import { findRow, updateRows } from '../../database/rows.ts'
 import { API_SWITCH } from '../../core/installation.ts'
 import { type Page, type PageQuery, pageOf } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { prepared, preparedWrite } from '../../database/prepared.ts'
+import { prepared } from '../../database/prepared.ts'
 import type { ApiKeyRow, AuditHeadRow, ShopRow, UserRow } from '../../database/tables.ts'
 import { emailKey } from '../../engine/normalize.ts'
 
@@ -85,11 +85,6 @@ export const updateApiKeyIfUnchanged = async (
   changes: Partial<ApiKeyRow>,
 ): Promise<boolean> => (await updateRows(trx, 'apiKeys', { shopId, id, secretHash, revokedAt: null }, changes)) === 1
 
-const setLastUsed = preparedWrite<{ shopId: string; id: string; lastUsedAt: string }>()(
-  (trx, { shopId, id, lastUsedAt }) =>
-    trx.updateTable('apiKeys').set({ lastUsedAt }).where('shopId', '=', shopId).where('id', '=', id).compile(),
-)
-
 export interface UsedKey {
   shopId: string
   id: string
@@ -98,7 +93,7 @@ export interface UsedKey {
 
 /** Asks for all updates at once, which costs one round trip on PostgreSQL. */
 export async function updateLastUsed(trx: Transaction, keys: UsedKey[]): Promise<void> {
-  await Promise.all(keys.map((key) => setLastUsed(trx, key)))
+  await Promise.all(keys.map(({ shopId, id, lastUsedAt }) => updateRows(trx, 'apiKeys', { shopId, id }, { lastUsedAt })))
 }
 
 export const findShop = (db: Reader, shopId: string): Promise<ShopRow | undefined> =>
