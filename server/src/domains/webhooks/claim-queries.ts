@@ -1,3 +1,4 @@
+import { updateRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { hasEnded } from '../../core/lease-holders.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -110,23 +111,16 @@ export const claimPending = preparedWrite<Claim>()((trx, claim) => {
       ${sql.join(['event', 'body', 'traceparent'].map(ofEvent))}`.compile(trx)
 })
 
-const release = preparedWrite<{ shopId: string; id: string; holder: string }>()((trx, { shopId, id, holder }) =>
-  trx
-    .updateTable('deliveries')
-    .set({ claimedBy: null, claimedUntil: null })
-    .where('shopId', '=', shopId)
-    .where('id', '=', id)
-    .where('claimedBy', '=', holder)
-    .compile(),
-)
-
-/** Releases deliveries that a process has claimed and will not send. */
+/** Releases deliveries that a process claimed and will not send. */
 export async function releaseClaims(
   trx: Transaction,
   holder: string,
   claimed: Pick<ClaimedDelivery, 'shopId' | 'id'>[],
 ): Promise<void> {
-  await Promise.all(claimed.map(({ shopId, id }) => release(trx, { shopId, id, holder })))
+  const changes = { claimedBy: null, claimedUntil: null }
+  await Promise.all(
+    claimed.map(({ shopId, id }) => updateRows(trx, 'deliveries', { shopId, id, claimedBy: holder }, changes)),
+  )
 }
 
 /** Releases the deliveries that were in flight in processes of this machine that have ended. Reads all pending deliveries. */

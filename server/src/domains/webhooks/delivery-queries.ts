@@ -1,10 +1,11 @@
+import { updateRows } from '../../database/rows.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { defineList, isDeep, rowsOf } from '../../core/lists.ts'
 import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
-import { prepared, preparedByShape, preparedWrite } from '../../database/prepared.ts'
+import { prepared, preparedByShape } from '../../database/prepared.ts'
 import type { DeliveryRow, WebhookEventRow } from '../../database/tables.ts'
 
 /** The result of an attempt. */
@@ -23,21 +24,14 @@ export interface FinishedDelivery {
 // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
 const isPending = sql<boolean>`"status" = 'PENDING'`
 
-const recordResult = preparedWrite<FinishedDelivery>()((trx, ended) => {
-  const { shopId, id, status, code, httpStatus, durationMs, attempts, nextAttemptAt, finishedAt } = ended
-  const result = { status, code, httpStatus, durationMs, attempts, nextAttemptAt, finishedAt }
-  return trx
-    .updateTable('deliveries')
-    .set({ ...result, claimedBy: null, claimedUntil: null })
-    .where('shopId', '=', shopId)
-    .where('id', '=', id)
-    .where(isPending)
-    .compile()
-})
-
-/** Records the results of deliveries. A delivery that has a result keeps it. */
+/** Records deliveries' results. A delivery that has a result keeps it. */
 export async function recordResults(trx: Transaction, finished: FinishedDelivery[]): Promise<void> {
-  await Promise.all(finished.map((ended) => recordResult(trx, ended)))
+  await Promise.all(
+    finished.map(({ shopId, id, ...result }) => {
+      const changes = { ...result, claimedBy: null, claimedUntil: null }
+      return updateRows(trx, 'deliveries', { shopId, id, status: 'PENDING' }, changes)
+    }),
+  )
 }
 
 /** Deliveries that become due in one transaction, so that other shops wait for milliseconds only. */
@@ -59,13 +53,8 @@ export async function deletePending(trx: Transaction, shopId: string, subscripti
 
 /** Marks a RETRYING delivery as PENDING before it is due. One that another process made PENDING stays so. */
 export async function retryNow(trx: Transaction, shopId: string, id: string): Promise<void> {
-  await trx
-    .updateTable('deliveries')
-    .set({ status: 'PENDING', nextAttemptAt: null })
-    .where(isRetrying)
-    .where('shopId', '=', shopId)
-    .where('id', '=', id)
-    .execute()
+  const changes = { status: 'PENDING', nextAttemptAt: null } as const
+  await updateRows(trx, 'deliveries', { shopId, id, status: 'RETRYING' }, changes)
 }
 
 const dueRetries = preparedByShape<{ now: string; shopId?: string | undefined }>()((trx, { now, shopId }) => {
