@@ -95,30 +95,21 @@ export const search = defineReader(
   },
 )
 
-const byName = prepared<{ shopId: string; name: string; hashed: string; limit: number }>()(
-  (db, { shopId, name, hashed, limit }) =>
-    db
-      .selectFrom('commissions')
-      .selectAll()
-      .where('shopId', '=', shopId)
-      .where('orderName', 'in', [name, hashed])
-      .orderBy('orderName')
-      .orderBy('id')
-      .limit(limit)
-      .compile(),
-)
-
 const MAX_NAMED = 25
 
 /** Commissions of the orders with a name, such as `#1001`. Stores put `#` before it, which may be left out. */
 export async function findByOrderName(ctx: Context, name: string): Promise<Commission[]> {
-  const rows = await listByOrderName(ctx.db.read, ctx.shop.id, name)
+  const key = orderKey(name)
+  const rows = await ctx.db.read
+    .selectFrom('commissions')
+    .selectAll()
+    .where('shopId', '=', ctx.shop.id)
+    .where('orderName', 'in', [key, `#${key}`])
+    .orderBy('orderName')
+    .orderBy('id')
+    .limit(MAX_NAMED)
+    .execute()
   return rows.map(toCommission)
-}
-
-const listByOrderName = (db: Reader, shopId: string, text: string): Promise<CommissionRow[]> => {
-  const name = orderKey(text)
-  return byName(db, { shopId, name, hashed: `#${name}`, limit: MAX_NAMED })
 }
 
 /** The order as the merchant knows it. */

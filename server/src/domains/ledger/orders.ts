@@ -145,46 +145,21 @@ export function readOrdersForBacktest(
   return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(limit).execute()
 }
 
-interface OrderName {
-  shopId: string
-  name: string
-  hashed: string
-}
-
-/** More rows of one name are not read. */
+/** At most this many rows with one name are read. */
 const MAX_NAMED = 25
 
-const creditedByName = prepared<OrderName>()((db, { shopId, name, hashed }) =>
-  db
-    .selectFrom('commissions')
-    .select('orderId')
-    .where('shopId', '=', shopId)
-    .where('orderName', 'in', [name, hashed])
-    .where('trackingMethod', '<>', 'ADJUSTMENT')
-    .orderBy('orderName')
-    .orderBy('id')
-    .limit(sql.lit(MAX_NAMED))
-    .compile(),
-)
-
-const uncreditedByName = prepared<OrderName>()((db, { shopId, name, hashed }) =>
-  db
-    .selectFrom('orders')
-    .select('orderId')
-    .where('shopId', '=', shopId)
-    .where('orderName', 'in', [name, hashed])
-    .where('commissionId', 'is', null)
-    .orderBy('orderName')
-    .orderBy('orderId')
-    .limit(sql.lit(MAX_NAMED))
-    .compile(),
-)
-
-/** The stored ids of the orders with a name, which stores write with `#`; credited ones first. */
+/** Stored IDs of orders with a name, which stores write with `#`. Credited orders come first. */
 export async function findOrderIdsByName(db: Reader, shopId: string, text: string): Promise<string[]> {
   const name = orderKey(text)
-  const values = { shopId, name, hashed: `#${name}` }
-  const rows = await Promise.all([creditedByName(db, values), uncreditedByName(db, values)])
+  const names = [name, `#${name}`]
+  const commissions = db.selectFrom('commissions').select('orderId').where('shopId', '=', shopId)
+  const orders = db.selectFrom('orders').select('orderId').where('shopId', '=', shopId)
+  const credited = commissions.where('orderName', 'in', names).where('trackingMethod', '<>', 'ADJUSTMENT')
+  const uncredited = orders.where('orderName', 'in', names).where('commissionId', 'is', null)
+  const rows = await Promise.all([
+    credited.orderBy('orderName').orderBy('id').limit(MAX_NAMED).execute(),
+    uncredited.orderBy('orderName').orderBy('orderId').limit(MAX_NAMED).execute(),
+  ])
   return rows.flat().map(({ orderId }) => orderId)
 }
 
@@ -235,18 +210,9 @@ export const findDecisions = (
     .where(isOneOf(db, 'orderId', orderIds))
     .execute()
 
-const atPosition = prepared<{ shopId: string; offset: number }>()((db, { shopId, offset }) =>
-  db
-    .selectFrom('orders')
-    .select('orderId')
-    .where('shopId', '=', shopId)
-    .orderBy('orderAt', 'desc')
-    .orderBy('orderId', 'desc')
-    .limit(sql.lit(1))
-    .offset(offset)
-    .compile(),
-)
-
-/** Whether a shop has more orders than this. Reads as many entries of an index. */
-export const hasMoreOrders = async (db: Reader, shopId: string, rows: number): Promise<boolean> =>
-  (await atPosition(db, { shopId, offset: rows })).length > 0
+/** Whether a shop has more orders than this. Reads that many index entries. */
+export async function hasMoreOrders(db: Reader, shopId: string, rows: number): Promise<boolean> {
+  const orders = db.selectFrom('orders').select('orderId').where('shopId', '=', shopId)
+  const newestFirst = orders.orderBy('orderAt', 'desc').orderBy('orderId', 'desc')
+  return (await newestFirst.limit(1).offset(rows).executeTakeFirst()) !== undefined
+}

@@ -42,7 +42,8 @@ export const batchList = defineList(import.meta.url, 'batchList', {
     query.id === undefined && isUncounted(query) ? rowsOf({ list: 'payoutBatches' }) : undefined,
 })
 
-const newestBatches = prepared<{ shopId: string; limit: number }>()((db, { shopId, limit }) =>
+/** The newest batches' periods, without totals. */
+export const listNewestBatches = (db: Reader, shopId: string, limit: number) =>
   db
     .selectFrom('payoutBatches')
     .select(['id', 'status', 'currency', 'periodStart', 'periodEnd'])
@@ -50,11 +51,7 @@ const newestBatches = prepared<{ shopId: string; limit: number }>()((db, { shopI
     .orderBy('createdAt', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
-    .compile(),
-)
-
-/** The newest batches: their periods, without their totals. */
-export const listNewestBatches = (db: Reader, shopId: string, limit: number) => newestBatches(db, { shopId, limit })
+    .execute()
 
 /** The batches of a shop, or of all shops, whose rows move; nearly always none. */
 export const listProcessing = (db: Reader, shopId?: string): Promise<PayoutBatchRow[]> => {

@@ -2,7 +2,6 @@ import { findRow, findRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { prepared } from '../../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow, ProgramTermsRow } from '../../database/tables.ts'
 import type { GeoRule } from '../../engine/facts.ts'
 
@@ -93,7 +92,8 @@ export function listPrograms(
   return pageOf(list, query, { list: 'programs' })
 }
 
-const newestNames = prepared<{ shopId: string; limit: number }>()((db, { shopId, limit }) =>
+/** The newest programs' names. */
+export const listProgramNames = (db: Reader, shopId: string, limit: number): Promise<NamedProgram[]> =>
   db
     .selectFrom('programs')
     .select(['id', 'name', 'status'])
@@ -101,12 +101,7 @@ const newestNames = prepared<{ shopId: string; limit: number }>()((db, { shopId,
     .orderBy('createdAt', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
-    .compile(),
-)
-
-/** The names of the newest programs. */
-export const listProgramNames = (db: Reader, shopId: string, limit: number): Promise<NamedProgram[]> =>
-  newestNames(db, { shopId, limit })
+    .execute()
 
 export type NamedProgram = Pick<ProgramRow, 'id' | 'name' | 'status'>
 

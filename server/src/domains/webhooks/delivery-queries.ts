@@ -91,7 +91,7 @@ export async function makeDuePending(trx: Transaction, now: string, shopId?: str
   return rows.length
 }
 
-const firstRetries = prepared<object>()((db) =>
+const firstRetries = (db: Reader) =>
   db
     .selectFrom('shops')
     .select(['id', 'clockOffsetMs'])
@@ -104,8 +104,7 @@ const firstRetries = prepared<object>()((db) =>
         .as('first'),
     )
     .where(sql<boolean>`"clockOffsetMs" > 0`)
-    .compile(),
-)
+    .execute()
 
 /** The test shops in which deliveries are due by an advanced clock, those that are due for the longest first. */
 export async function listShopsWithAdvancedRetries(
@@ -113,7 +112,7 @@ export async function listShopsWithAdvancedRetries(
   now: number,
   limit: number,
 ): Promise<{ id: string; clockOffsetMs: number }[]> {
-  const shops = (await firstRetries(db, {})).map(({ first, ...shop }) => ({
+  const shops = (await firstRetries(db)).map(({ first, ...shop }) => ({
     ...shop,
     dueAt: first === null ? Number.POSITIVE_INFINITY : Date.parse(first) - shop.clockOffsetMs,
   }))

@@ -1,23 +1,10 @@
 import type { Reader } from '../../database/database.ts'
-import { prepared } from '../../database/prepared.ts'
 import type { WebhookEventRow } from '../../database/tables.ts'
 
 /** How many events one call reads to find those with the wanted names. */
 const MAX_READ = 1000
 
-const findLastOfRange = prepared<{ shopId: string; after: string; offset: number }>()((db, { shopId, after, offset }) =>
-  db
-    .selectFrom('webhookEvents')
-    .select('id')
-    .where('shopId', '=', shopId)
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(1)
-    .offset(offset)
-    .compile(),
-)
-
-/** The id of the newest event; null when there is none. */
+/** The newest event's ID, or null. */
 export async function findLastEvent(db: Reader, shopId: string): Promise<string | null> {
   const events = db.selectFrom('webhookEvents').select('id').where('shopId', '=', shopId)
   return (await events.orderBy('id', 'desc').limit(1).executeTakeFirst())?.id ?? null
@@ -39,13 +26,14 @@ export async function listEventsAfter(
   shopId: string,
   { after, names, limit }: { after: string; names: readonly string[]; limit: number },
 ): Promise<FeedPage> {
-  const [last] = await findLastOfRange(db, { shopId, after, offset: MAX_READ - 1 })
-  let range = db
-    .selectFrom('webhookEvents')
-    .select(['id', 'body'])
-    .where('shopId', '=', shopId)
-    .where('id', '>', after)
-    .where('event', 'in', names)
+  const events = db.selectFrom('webhookEvents').where('shopId', '=', shopId).where('id', '>', after)
+  const last = await events
+    .select('id')
+    .orderBy('id')
+    .limit(1)
+    .offset(MAX_READ - 1)
+    .executeTakeFirst()
+  let range = events.select(['id', 'body']).where('event', 'in', names)
   if (last) range = range.where('id', '<=', last.id)
   const rows = await range.orderBy('id').limit(limit).execute()
   if (rows.length === limit) return { rows, next: rows.at(-1)?.id, hasMore: last !== undefined || (await hasAfter()) }
