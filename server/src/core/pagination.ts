@@ -1,7 +1,6 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely'
 import { invalid, invalidField } from '../contract/errors.ts'
 import type { Reader } from '../database/database.ts'
-import { prepared } from '../database/prepared.ts'
 import type { Tables } from '../database/tables.ts'
 import type { Context } from './context.ts'
 
@@ -94,24 +93,6 @@ const ORDER = {
 
 type CursorList = keyof typeof ORDER
 
-const cursorBy = (list: CursorList) =>
-  prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
-    db
-      .selectFrom(list)
-      .select([`${ORDER[list]} as at`, 'id'])
-      .where('shopId', '=', shopId)
-      .where('id', '=', id)
-      .compile(),
-  )
-
-const cursors = {
-  commissions: cursorBy('commissions'),
-  affiliates: cursorBy('affiliates'),
-  programs: cursorBy('programs'),
-  payoutBatches: cursorBy('payoutBatches'),
-  customers: cursorBy('customers'),
-}
-
 /** The position of the item with this ID, archived or not; undefined when the shop has no such item. */
 async function findCursor(
   db: Reader,
@@ -119,8 +100,8 @@ async function findCursor(
   list: CursorList,
   id: string,
 ): Promise<Cursor | undefined> {
-  const [cursor] = (await cursors[list](db, { shopId, id })) as Cursor[]
-  return cursor
+  const items = db.selectFrom(list).select([`${ORDER[list]} as at`, 'id'])
+  return (await items.where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()) as Cursor | undefined
 }
 
 /** The condition for rows after a cursor: one row comparison, so an index seeks to it even among equal times. */

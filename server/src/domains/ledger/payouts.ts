@@ -3,7 +3,6 @@ import { defineList, rowsOf } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { prepared } from '../../database/prepared.ts'
 import type { PayoutBatchRow } from '../../database/tables.ts'
 
 export interface BatchFilter {

@@ -1,3 +1,4 @@
+import { findRow } from '../../database/rows.ts'
 import { conflict, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -10,7 +11,6 @@ import { checkPeriod, parseBodyInstant } from '../../core/time.ts'
 import {
   deliveryList,
   findDelivery,
-  findEventBody,
   type LoggedDelivery,
   listDeliveriesOfEvent,
   retryNow,
@@ -52,7 +52,7 @@ const MAX_OTHERS = 20
  */
 export async function read({ db, shop }: Context, id: string): Promise<DeliveryDetails> {
   const row = await findDelivery(db.read, shop.id, id)
-  const [event] = row ? await findEventBody(db.read, { shopId: shop.id, id: row.eventId }) : []
+  const event = row && (await findRow(db.read, 'webhookEvents', { shopId: shop.id, id: row.eventId }))
   if (!row || !event) throw deliveryNotFound()
   const all = await listDeliveriesOfEvent(db.read, shop.id, { eventId: row.eventId, limit: MAX_OTHERS + 1 })
   const others = all.filter((other) => other.id !== id).slice(0, MAX_OTHERS)

@@ -5,7 +5,7 @@ import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
-import { prepared, preparedByShape } from '../../database/prepared.ts'
+import { preparedByShape } from '../../database/prepared.ts'
 import type { DeliveryRow, WebhookEventRow } from '../../database/tables.ts'
 
 /** The result of an attempt. */
@@ -243,13 +243,3 @@ export async function deleteUnreferencedEvents(trx: Transaction, range: IdRange)
   )
   return end
 }
-
-/** The name, payload and trace of an event. */
-export const findEventBody = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
-  db
-    .selectFrom('webhookEvents')
-    .select(['id', 'event', 'body', 'traceparent'])
-    .where('shopId', '=', shopId)
-    .where('id', '=', id)
-    .compile(),
-)
