@@ -278,10 +278,7 @@ type Issue = z.core.$ZodIssue
 export type Path = readonly PropertyKey[]
 
 /** The problem with a field, or the message for a body that lacks all of several fields. */
-type ValidationMessage = { code: ErrorCode | undefined } & (
-  | { field: string; rule: string }
-  | { message: string }
-)
+type ValidationMessage = { code: ErrorCode | undefined } & ({ field: string; rule: string } | { message: string })
 
 const toError = (problem: ValidationMessage, code: ErrorCode) =>
   'message' in problem

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Reader, Transaction } from '../database/database.ts'
-import { preparedWrite } from '../database/prepared.ts'
+import type { Reader } from '../database/database.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { defineList, MAX_INLINE_ROWS, type ReadCost } from './lists.ts'
 import { type PageQuery, pageOf, toPage } from './pagination.ts'

@@ -1,6 +1,6 @@
-import { findRow, insertRow } from '../database/rows.ts'
 import { conflict } from '../contract/errors.ts'
 import type { Reader, Transaction } from '../database/database.ts'
+import { findRow, insertRow } from '../database/rows.ts'
 import { type Context, type MutationContext, nowIso } from './context.ts'
 
 /** How long a stored response is kept, unless it is kept forever. `operator/retention.ts` deletes expired ones. */

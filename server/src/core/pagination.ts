@@ -65,11 +65,9 @@ export async function pageOf<Table extends keyof Tables, Row>(
 export async function countOf<DB, Table extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, Table, Row>,
 ): Promise<number> {
-  const { total } = await query
-    .clearSelect()
-    .clearOrderBy()
-    .select((builder) => builder.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
+  const counted = query.clearSelect().clearOrderBy().select((builder) => builder.fn.countAll<number>().as('total'))
+  // Kysely's types cannot follow tables that are a parameter.
+  const { total } = (await counted.executeTakeFirstOrThrow()) as { total: number }
   return total
 }
 
@@ -94,12 +92,7 @@ const ORDER = {
 type CursorList = keyof typeof ORDER
 
 /** The position of the item with this ID, archived or not; undefined when the shop has no such item. */
-async function findCursor(
-  db: Reader,
-  shopId: string,
-  list: CursorList,
-  id: string,
-): Promise<Cursor | undefined> {
+async function findCursor(db: Reader, shopId: string, list: CursorList, id: string): Promise<Cursor | undefined> {
   const items = db.selectFrom(list).select([`${ORDER[list]} as at`, 'id'])
   return (await items.where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()) as Cursor | undefined
 }

@@ -1,5 +1,5 @@
 import { type Expression, SqliteAdapter, sql } from 'kysely'
-import type { Reader, Transaction } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import { preparedByShape } from '../database/prepared.ts'
 import type { RowCountRow } from '../database/tables.ts'

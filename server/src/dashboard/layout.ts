@@ -6,8 +6,8 @@ import { form } from './kit/form.ts'
 import { time } from './kit/format.ts'
 import { type Html, html, isolated } from './kit/html.ts'
 import { icon } from './kit/icon.ts'
-import { type MENU, menuFor } from './menu.ts'
 import type { Flash, PageRequest, View } from './kit/route.ts'
+import { type MENU, menuFor } from './menu.ts'
 import { searchDialog, searchField, searchLink } from './search/search-field.ts'
 
 interface PageState {

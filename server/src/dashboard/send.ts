@@ -5,8 +5,8 @@ import { PAGE_HEADERS } from './assets.ts'
 import { empty } from './kit/components.ts'
 import { type Html, html } from './kit/html.ts'
 import type { IconName } from './kit/icon.ts'
-import { signedOutLayout } from './layout.ts'
 import type { FileDownload, View } from './kit/route.ts'
+import { signedOutLayout } from './layout.ts'
 
 interface PageResponse {
   status: number

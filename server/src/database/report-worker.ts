@@ -29,7 +29,7 @@ const LONG_TIMEOUT_MS = 300_000
 const MAX_QUEUED_PER_SHOP = 32
 
 /** Two threads: one for reports that can take long, started with the first of them, and one for all others. */
-class ReportWorkers {
+export class ReportWorkers {
   readonly #short: ReportWorker
   readonly #long: ReportWorker
 
@@ -64,7 +64,7 @@ class ReportWorkers {
  * Runs reports one at a time in a thread with its own read connection. Shops take turns; test shops use their shop's
  * turns. The thread starts with the first report, and again after it exited or was terminated by a timeout.
  */
-export class ReportWorker {
+class ReportWorker {
   readonly #url: string
   readonly #queue = new FairQueue<Job>(MAX_QUEUED_PER_SHOP)
   /** Waiting jobs that equal requests share. */

@@ -65,7 +65,12 @@ export async function insertRow<Name extends keyof Tables>(
 ): Promise<void> {
   let insert = inserts.get(table)
   if (!insert) {
-    insert = preparedWriteByShape<object>()((db, values) => db.insertInto(table).values(values as never).compile())
+    insert = preparedWriteByShape<object>()((db, values) =>
+      db
+        .insertInto(table)
+        .values(values as never)
+        .compile(),
+    )
     inserts.set(table, insert)
   }
   await insert(trx, row)
@@ -115,5 +120,4 @@ export async function deleteRows<Name extends keyof Tables>(
 export const pick = <Row extends object, Column extends keyof Row>(
   row: Row,
   columns: readonly Column[],
-): Pick<Row, Column> =>
-  Object.fromEntries(columns.map((column) => [column, row[column]])) as Pick<Row, Column>
+): Pick<Row, Column> => Object.fromEntries(columns.map((column) => [column, row[column]])) as Pick<Row, Column>

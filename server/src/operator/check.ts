@@ -162,9 +162,7 @@ async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
 }
 
 /** Commissions whose refunds do not add up to their running total. */
-async function listWrongRefundTotals(
-  db: Reader,
-): Promise<{ commissionId: string; stored: string; summed: string }[]> {
+async function listWrongRefundTotals(db: Reader): Promise<{ commissionId: string; stored: string; summed: string }[]> {
   const { rows } = await sql<{ commissionId: string; stored: string; summed: string }>`
     select t."commissionId", cast(t."goodsCents" as text) as stored,
       cast(coalesce(sum(r."goodsCents"), 0) as text) as summed

@@ -210,7 +210,10 @@ function addOwnerCommands(owner: Command, add: AddCommand): void {
   })
   addForUser('token', "replace a user's owner token and end their sessions", async (ctx, print, options) => {
     const { id, token } = await users.replaceToken(ctx, options)
-    print({ userId: id, ownerToken: token }, `User ${id}. New token, shown once: ${token}. The old one no longer works.`)
+    print(
+      { userId: id, ownerToken: token },
+      `User ${id}. New token, shown once: ${token}. The old one no longer works.`,
+    )
   })
   addForUser('revoke', "revoke a user's access", async (ctx, print, options) => {
     const { userId } = await users.revoke(ctx, options)
@@ -220,10 +223,14 @@ function addOwnerCommands(owner: Command, add: AddCommand): void {
 
 function addKeyCommands(key: Command, add: AddCommand): void {
   const addForShop = forShop(key, add)
-  addForShop<{ label: string; scope: string[] }>('create', 'create an API key', async (ctx, print, { label, scope }) => {
-    const { keyId, secret } = await keys.createApiKey(ctx, { label, scopes: scope })
-    print({ keyId, secret }, `Key ${keyId}. Secret, shown once: ${secret}`)
-  })
+  addForShop<{ label: string; scope: string[] }>(
+    'create',
+    'create an API key',
+    async (ctx, print, { label, scope }) => {
+      const { keyId, secret } = await keys.createApiKey(ctx, { label, scopes: scope })
+      print({ keyId, secret }, `Key ${keyId}. Secret, shown once: ${secret}`)
+    },
+  )
     .requiredOption('--label <label>')
     .requiredOption(
       '--scope <scope>',

@@ -1,9 +1,9 @@
 import { createPortalLink, LINK_HOURS } from '../../domains/affiliates/portal-link.ts'
 import { createToken, revokeTokens, TOKEN_SCOPES } from '../../domains/affiliates/tokens.ts'
-import { inviteWith } from './affiliate-invite.ts'
 import { form, select } from '../kit/form.ts'
 import { type Html, html } from '../kit/html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type Show, validateBody } from '../kit/route.ts'
+import { inviteWith } from './affiliate-invite.ts'
 
 const LIST = '/admin/affiliates'
 

@@ -14,7 +14,7 @@ import { count, money } from '../kit/format.ts'
 import { type Html, html } from '../kit/html.ts'
 import { countColumn, type ListColumn } from '../kit/list-columns.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from '../kit/period-charts.ts'
-import { loadingNotice, readForPage, figuresNotice } from '../kit/report-cache.ts'
+import { figuresNotice, loadingNotice, readForPage } from '../kit/report-cache.ts'
 import type { PageRequest } from '../kit/route.ts'
 
 type Amount = Exclude<keyof CurrencySums, 'currency'>

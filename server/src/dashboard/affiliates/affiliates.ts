@@ -5,8 +5,6 @@ import * as affiliates from '../../domains/affiliates/affiliates.ts'
 import type { AffiliateFigures, AffiliateSort } from '../../domains/affiliates/figures.ts'
 import * as figures from '../../domains/affiliates/figures.ts'
 import { findByCode } from '../../domains/affiliates/search.ts'
-import { figureColumns, otherCurrencies } from './affiliate-figures.ts'
-import { firstInvite } from './affiliate-invite.ts'
 import { empty } from '../kit/components.ts'
 import { ROWS_AT_ONCE, timeCell, wholeList } from '../kit/csv-download.ts'
 import { field, form, input, limitsOf, select } from '../kit/form.ts'
@@ -31,6 +29,8 @@ import { programOptions } from '../kit/select-options.ts'
 import { badge, nameOf } from '../kit/status.ts'
 import { type Cell, CHOICE } from '../kit/table.ts'
 import { linkOf, urlWithQuery } from '../kit/url.ts'
+import { figureColumns, otherCurrencies } from './affiliate-figures.ts'
+import { firstInvite } from './affiliate-invite.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 

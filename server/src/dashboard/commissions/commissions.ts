@@ -3,8 +3,6 @@ import type { components } from '../../contract/schema.d.ts'
 import { minorUnitDigits } from '../../core/currencies.ts'
 import { findMoved, moderate, moderateMany } from '../../domains/commissions/moderation.ts'
 import { orderNameOf } from '../../domains/commissions/search.ts'
-import { approveAllLink } from './commission-bulk.ts'
-import { commissionColumns, commissionList, isAdjustment } from './commission-list.ts'
 import { form, formOfButtons } from '../kit/form.ts'
 import { counted, money } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
@@ -12,6 +10,8 @@ import { addressOf, bulkButtons, downloadList, type ListFilter, pageFields, show
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from '../kit/route.ts'
 import { ACTIONS, type Cell, CHOICE } from '../kit/table.ts'
+import { approveAllLink } from './commission-bulk.ts'
+import { commissionColumns, commissionList, isAdjustment } from './commission-list.ts'
 
 type Commission = components['schemas']['Commission']
 

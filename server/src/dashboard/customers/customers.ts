@@ -21,13 +21,13 @@ import {
   numberedRows,
   showList,
 } from '../kit/list-page.ts'
-import { orderColumns } from '../orders/order-list.ts'
 import { readListForPage } from '../kit/report-cache.ts'
 import { ALL_ROLES, OWNER_ONLY, type PageRequest, type Route, type View } from '../kit/route.ts'
 import { programOptions } from '../kit/select-options.ts'
 import { badge, nameOf } from '../kit/status.ts'
 import { pageOf, pager } from '../kit/table.ts'
 import { urlWithQuery } from '../kit/url.ts'
+import { orderColumns } from '../orders/order-list.ts'
 
 type Customer = components['schemas']['Customer']
 
@@ -151,11 +151,7 @@ async function customerColumns(
  * `4 of 12 months left`, as the terms count them. Undefined before the first order, and if commission never ends. Terms
  * that pay only for the first order leave none.
  */
-function monthsLeft(
-  { firstOrderAt, commissionEndsAt }: Customer,
-  now: string,
-  zone: string,
-): string | undefined {
+function monthsLeft({ firstOrderAt, commissionEndsAt }: Customer, now: string, zone: string): string | undefined {
   if (firstOrderAt === null || commissionEndsAt === null) return undefined
   const total = monthsBetween(firstOrderAt, commissionEndsAt, zone)
   if (total === 0) return 'No months left'

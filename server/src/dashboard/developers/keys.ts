@@ -6,11 +6,11 @@ import { empty } from '../kit/components.ts'
 import { confirmation, createOnce, field, form, input, limitsOf, newIdField, select } from '../kit/form.ts'
 import { day, time, timeText } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { accessFields, accessText, chosenScopes, presetLabel } from './key-access.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { rolesAndAuditOf, validateBody } from '../kit/route.ts'
 import { badge } from '../kit/status.ts'
 import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table, wideColumn } from '../kit/table.ts'
+import { accessFields, accessText, chosenScopes, presetLabel } from './key-access.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 

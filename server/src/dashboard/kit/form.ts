@@ -7,7 +7,7 @@ import type { IdPrefix } from '../../core/ids.ts'
 import { isStorable } from '../../database/database.ts'
 import { readBody } from '../../http/read-body.ts'
 import { type Html, html } from './html.ts'
-import type { PageRequest } from './route.ts'
+import type { PageRequest, View } from './route.ts'
 
 export const MAX_FORM_BYTES = 64 * 1024
 /** A page of commissions has a few hundred fields. Parsing tens of thousands would block the process. */

@@ -8,8 +8,6 @@ import { field } from '../kit/form.ts'
 import { count, money, rateText, time, UNDONE } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { downloadList, showList } from '../kit/list-page.ts'
-import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
-import { orderListPage } from './order-list.ts'
 import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from '../kit/route.ts'
 import { badge, nameOf as nameText } from '../kit/status.ts'
 import {
@@ -24,6 +22,8 @@ import {
   table,
   wideColumn,
 } from '../kit/table.ts'
+import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
+import { orderListPage } from './order-list.ts'
 
 const PATH = '/admin/orders'
 

@@ -2,14 +2,14 @@ import type { Attention } from '../../domains/analytics/attention.ts'
 import { listDuplicates } from '../../domains/orders/reported.ts'
 import { readBlocked } from '../../domains/payments/lines.ts'
 import { sourceOrder } from '../../engine/restriction-texts.ts'
+import { payeeLink } from '../affiliates/payee.ts'
+import { disabledItems } from '../developers/webhooks.ts'
 import { count, counted, money } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { payeeLink } from '../affiliates/payee.ts'
-import { inNoBatch, inOpenBatches, readWaitingKept } from '../payouts/payout-waiting.ts'
 import { readForPage } from '../kit/report-cache.ts'
 import type { PageRequest } from '../kit/route.ts'
 import { urlWithQuery } from '../kit/url.ts'
-import { disabledItems } from '../developers/webhooks.ts'
+import { inNoBatch, inOpenBatches, readWaitingKept } from '../payouts/payout-waiting.ts'
 
 const MAX_DUPLICATES = 5
 

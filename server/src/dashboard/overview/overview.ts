@@ -8,11 +8,11 @@ import { type Period, periodChoice, periodText, readPeriod } from '../kit/chart-
 import { empty } from '../kit/components.ts'
 import { count, money } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { attentionList } from './overview-attention.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from '../kit/period-charts.ts'
 import { type Cached, figuresAsOf, loadingNotice, readForPage } from '../kit/report-cache.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from '../kit/route.ts'
 import { nameColumn, numberColumn, table } from '../kit/table.ts'
+import { attentionList } from './overview-attention.ts'
 
 export const overviewRoutes: Route[] = [{ path: '', roles: ALL_ROLES, audit: 'analytics.shown', show, hasFilter: true }]
 

@@ -3,13 +3,12 @@ import * as payoutFiles from '../../domains/payments/files.ts'
 import { describeAllLines, describeLines } from '../../domains/payments/lines.ts'
 import { discard } from '../../domains/payouts/discard.ts'
 import { blockedText } from '../../engine/payment-line.ts'
+import { payeeLink } from '../affiliates/payee.ts'
 import { empty, tabs } from '../kit/components.ts'
 import { confirmation } from '../kit/form.ts'
 import { count, counted, dayText, money, time } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { payeeLink } from '../affiliates/payee.ts'
-import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
-import { loadingNotice, readForPage, figuresNotice } from '../kit/report-cache.ts'
+import { figuresNotice, loadingNotice, readForPage } from '../kit/report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from '../kit/route.ts'
 import { badge, nameOf } from '../kit/status.ts'
 import {
@@ -25,6 +24,7 @@ import {
   wideColumn,
 } from '../kit/table.ts'
 import { urlWithQuery } from '../kit/url.ts'
+import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
 
 type Schemas = components['schemas']
 type Line = Schemas['PaymentLine']

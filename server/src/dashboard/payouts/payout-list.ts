@@ -9,11 +9,11 @@ import { type Html, html } from '../kit/html.ts'
 import { countColumn, type ListColumn, moneyColumn, timeColumn } from '../kit/list-columns.ts'
 import { currencyField, daysField } from '../kit/list-filter.ts'
 import { type ListFilter, type ListPage, NO_MATCH } from '../kit/list-page.ts'
-import { period } from './payout-summary.ts'
-import { waitingSection } from './payout-waiting.ts'
 import type { PageRequest } from '../kit/route.ts'
 import { badge, nameOf } from '../kit/status.ts'
 import { pageOf, pager } from '../kit/table.ts'
+import { period } from './payout-summary.ts'
+import { waitingSection } from './payout-waiting.ts'
 
 type Batch = components['schemas']['PayoutBatch']
 

@@ -9,12 +9,12 @@ import { form, hidden } from '../kit/form.ts'
 import { counted, count as counts, day, money } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { firstInstantOf, lastInstantOf } from '../kit/list-filter.ts'
-import { batchAbout, batchFacts } from './payout-summary.ts'
-import { affiliateTable, BALANCE_NAMES, minimumsOf } from './payout-waiting.ts'
 import { Problem } from '../kit/problem.ts'
-import { loadingNotice, readForPage, figuresNotice } from '../kit/report-cache.ts'
+import { figuresNotice, loadingNotice, readForPage } from '../kit/report-cache.ts'
 import { type PageRequest, validateBody } from '../kit/route.ts'
 import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from '../kit/table.ts'
+import { batchAbout, batchFacts } from './payout-summary.ts'
+import { affiliateTable, BALANCE_NAMES, minimumsOf } from './payout-waiting.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']

@@ -6,14 +6,18 @@ import * as commissions from '../../domains/commissions/commissions.ts'
 import * as payoutFiles from '../../domains/payments/files.ts'
 import { sumUnsent } from '../../domains/payments/lines.ts'
 import * as payouts from '../../domains/payouts/payouts.ts'
-import { typedCents } from '../kit/amount-input.ts'
 import { commissionColumns } from '../commissions/commission-list.ts'
+import { typedCents } from '../kit/amount-input.ts'
 import { empty, tabs } from '../kit/components.ts'
 import { checkbox, confirmation, field, form, input } from '../kit/form.ts'
 import { counted, count as counts, dayText, money } from '../kit/format.ts'
 import { type Html, html } from '../kit/html.ts'
 import { listTable } from '../kit/list-columns.ts'
 import { downloadList, showList } from '../kit/list-page.ts'
+import { asOfNotice, loadingNotice, readForPage } from '../kit/report-cache.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from '../kit/route.ts'
+import { pageOf, pager } from '../kit/table.ts'
+import { urlWithQuery } from '../kit/url.ts'
 import {
   type BatchPayments,
   fileSection,
@@ -27,10 +31,6 @@ import { type BatchInput, bodyFrom, preview, problemWith } from './payout-previe
 import { batchAbout, batchFacts } from './payout-summary.ts'
 import { currencyChoice, payoutWaitingRoutes } from './payout-waiting.ts'
 import { reconcileRoutes } from './reconcile.ts'
-import { asOfNotice, loadingNotice, readForPage } from '../kit/report-cache.ts'
-import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from '../kit/route.ts'
-import { pageOf, pager } from '../kit/table.ts'
-import { urlWithQuery } from '../kit/url.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']

@@ -19,18 +19,7 @@ import { adjustedOrders, orderOf } from '../commissions/commission-list.ts'
 import { copyable, empty, facts, tabs } from '../kit/components.ts'
 import { count, day, earned, money, rateText, time } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { signedOutLayout, standaloneLayout } from '../layout.ts'
-import { approvedText } from '../payouts/payout-summary.ts'
-import {
-  monthsPage,
-  type PortalRequest,
-  portalUrl,
-  STATEMENTS_PATH,
-  statementFile,
-  statementPage,
-} from './portal-statements.ts'
 import { loadingNotice, readForPage } from '../kit/report-cache.ts'
-import { sendFile, sendPage } from '../send.ts'
 import { badge } from '../kit/status.ts'
 import {
   type Cell,
@@ -44,6 +33,17 @@ import {
   wideColumn,
 } from '../kit/table.ts'
 import { linkOf } from '../kit/url.ts'
+import { signedOutLayout, standaloneLayout } from '../layout.ts'
+import { approvedText } from '../payouts/payout-summary.ts'
+import { sendFile, sendPage } from '../send.ts'
+import {
+  monthsPage,
+  type PortalRequest,
+  portalUrl,
+  STATEMENTS_PATH,
+  statementFile,
+  statementPage,
+} from './portal-statements.ts'
 
 type Commission = components['schemas']['Commission']
 type Balance = components['schemas']['Balance']

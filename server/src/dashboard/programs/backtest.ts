@@ -8,12 +8,12 @@ import { field, limitsOf, select } from '../kit/form.ts'
 import { count, counted, money, shortRate } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import { dayOr, type FilterValues, filterForm, filterInput, filterValues, readPeriod } from '../kit/list-filter.ts'
-import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
-import { loadingNotice, readForPage, figuresNotice } from '../kit/report-cache.ts'
+import { figuresNotice, loadingNotice, readForPage } from '../kit/report-cache.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { rolesAndAuditOf, validateBody } from '../kit/route.ts'
 import { nameColumn, numberColumn, table } from '../kit/table.ts'
 import { urlWithQuery } from '../kit/url.ts'
+import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
 
 type Backtest = components['schemas']['Backtest']
 type Program = components['schemas']['Program']
@@ -157,7 +157,9 @@ async function compare(
     read: (readCtx) => backtest.run(readCtx, body),
   })
   if (!value) return loadingNotice('Comparing orders…')
-  const title = isSame(proposed, termsOf(program, ctx.shop.currency)) ? 'With the current terms' : 'With different terms'
+  const title = isSame(proposed, termsOf(program, ctx.shop.currency))
+    ? 'With the current terms'
+    : 'With different terms'
   return html`<h2>${title}</h2><p class="hint">${periodText(values)}</p>${result(value, ctx.shop.currency)}${figuresNotice(readAt, zone)}`
 }
 

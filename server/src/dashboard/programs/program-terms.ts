@@ -6,9 +6,9 @@ import * as terms from '../../domains/programs/terms.ts'
 import { field, form, hidden, input, limitsOf, select } from '../kit/form.ts'
 import { day } from '../kit/format.ts'
 import { type Html, html } from '../kit/html.ts'
-import { typedNumber } from './program-form.ts'
 import { ALL_ROLES, OWNER_ONLY, type PageRequest, type Route, type View, validateBody } from '../kit/route.ts'
 import { ACTIONS, table, wideColumn } from '../kit/table.ts'
+import { typedNumber } from './program-form.ts'
 
 type Program = components['schemas']['Program']
 type Rule = components['schemas']['TermsRule']

@@ -9,11 +9,11 @@ import { facts } from '../kit/components.ts'
 import { buttonForm, form, input, limitsOf, select, textarea } from '../kit/form.ts'
 import { count, day, discountText, rateText } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { programFields, RATE_TYPES, sentProgram, typedNumber } from './program-form.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from '../kit/route.ts'
 import { badge } from '../kit/status.ts'
 import { ACTIONS, type Column, pageOf, pager, table } from '../kit/table.ts'
+import { programFields, RATE_TYPES, sentProgram, typedNumber } from './program-form.ts'
 
 type Program = components['schemas']['Program']
 
@@ -72,9 +72,7 @@ async function ruleSection(request: PageRequest, { id }: Program): Promise<Html>
     html`<code>${isolated(rule.value)}</code>`,
     rateText(rule.commissionType, rule.rate, ctx.shop.currency),
     day(rule.createdAt, zone),
-    isOwner
-      ? buttonForm(request, `${LIST}/${id}/rules/${rule.id}/delete`, 'Remove', `${rule.kind} ${rule.value}`)
-      : '',
+    isOwner ? buttonForm(request, `${LIST}/${id}/rules/${rule.id}/delete`, 'Remove', `${rule.kind} ${rule.value}`) : '',
   ])
   return html`<h2>Product rates</h2>
 <p class="hint">These products and variants earn a different rate.</p>

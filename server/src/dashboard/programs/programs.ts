@@ -8,11 +8,11 @@ import { count, rateText } from '../kit/format.ts'
 import { html, isolated } from '../kit/html.ts'
 import type { ListColumn } from '../kit/list-columns.ts'
 import { type ListPage, showList } from '../kit/list-page.ts'
-import { programFields, sentProgram } from './program-form.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from '../kit/route.ts'
 import { badge } from '../kit/status.ts'
 import { pageOf, pager } from '../kit/table.ts'
+import { programFields, sentProgram } from './program-form.ts'
 
 type Program = components['schemas']['Program']
 

@@ -8,12 +8,12 @@ import * as programs from '../../domains/programs/programs.ts'
 import * as deliveries from '../../domains/webhooks/deliveries.ts'
 import { money, time } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { pagesFor } from '../menu.ts'
-import { period } from '../payouts/payout-summary.ts'
 import { readForPage } from '../kit/report-cache.ts'
 import type { PageRequest } from '../kit/route.ts'
 import { badge } from '../kit/status.ts'
 import { urlWithQuery } from '../kit/url.ts'
+import { pagesFor } from '../menu.ts'
+import { period } from '../payouts/payout-summary.ts'
 
 /** Results shown per kind. Its list has the rest. */
 const MAX_HITS = 5

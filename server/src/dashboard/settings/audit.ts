@@ -1,7 +1,6 @@
 import type { components } from '../../contract/schema.d.ts'
 import * as audit from '../../domains/accounts/audit-log.ts'
 import * as users from '../../domains/accounts/users.ts'
-import { actorName, namesOf, type SubjectNames, sentenceOf } from './audit-descriptions.ts'
 import { empty, tabs } from '../kit/components.ts'
 import { nextAfter, ROWS_AT_ONCE, timeCell } from '../kit/csv-download.ts'
 import { field, hidden } from '../kit/form.ts'
@@ -9,12 +8,20 @@ import { time } from '../kit/format.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
 import type { ListColumn } from '../kit/list-columns.ts'
 import { daysField, selectField, textField } from '../kit/list-filter.ts'
-import { downloadList, type ListFilter, type ListPage, numberedRows, type ShownRows, showList } from '../kit/list-page.ts'
+import {
+  downloadList,
+  type ListFilter,
+  type ListPage,
+  numberedRows,
+  type ShownRows,
+  showList,
+} from '../kit/list-page.ts'
 import { readListForPage } from '../kit/report-cache.ts'
 import type { PageRequest, Route } from '../kit/route.ts'
 import { rolesAndAuditOf } from '../kit/route.ts'
 import { nextPage, PAGE_SIZE } from '../kit/table.ts'
 import { urlWithQuery } from '../kit/url.ts'
+import { actorName, namesOf, type SubjectNames, sentenceOf } from './audit-descriptions.ts'
 
 type AuditRecord = components['schemas']['AuditRecord']
 

@@ -8,10 +8,10 @@ import { facts } from '../kit/components.ts'
 import { checkbox, field, form, input, limitsOf, select } from '../kit/form.ts'
 import { day } from '../kit/format.ts'
 import { type Html, html } from '../kit/html.ts'
-import { typedNumber } from '../programs/program-form.ts'
 import type { PageRequest, Route, View } from '../kit/route.ts'
 import { rolesAndAuditOf, validateBody } from '../kit/route.ts'
 import { nameOf } from '../kit/status.ts'
+import { typedNumber } from '../programs/program-form.ts'
 
 type Settings = components['schemas']['Settings']
 

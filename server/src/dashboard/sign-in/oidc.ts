@@ -7,10 +7,10 @@ import { limitPublic } from '../../http/rate-limit.ts'
 import type { Env, Server } from '../../http/server.ts'
 import { hidden } from '../kit/form.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
+import { nameOf } from '../kit/status.ts'
 import { signedOutLayout } from '../layout.ts'
 import { sendPage } from '../send.ts'
 import { mountSignInForm, nextPath, OIDC_PATH, sendRejection } from './sign-in.ts'
-import { nameOf } from '../kit/status.ts'
 
 const COOKIE = 'referral_oidc'
 const CHOICE_PATH = `${OIDC_PATH}/choice`

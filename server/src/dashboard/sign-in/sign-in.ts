@@ -8,10 +8,10 @@ import { toApiError } from '../../http/response.ts'
 import type { Env, Server } from '../../http/server.ts'
 import { input, MAX_FORM_BYTES, passkeyForm, readForm } from '../kit/form.ts'
 import { type Html, html, isolated } from '../kit/html.ts'
-import { signedOutLayout } from '../layout.ts'
 import { ALL_ROLES, maxBytesOf, type Route, SIGN_OUT } from '../kit/route.ts'
-import { sendPage } from '../send.ts'
 import { urlWithQuery } from '../kit/url.ts'
+import { signedOutLayout } from '../layout.ts'
+import { sendPage } from '../send.ts'
 
 const PATH = '/admin/sign-in'
 export const OIDC_PATH = `${PATH}/oidc`

@@ -1,4 +1,3 @@
-import { findRow, insertRow } from '../../database/rows.ts'
 import { concurrentChange, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso, systemClock } from '../../core/context.ts'
@@ -6,6 +5,7 @@ import { mutate } from '../../core/mutate.ts'
 import { createSecret, hashSecret, secretPrefix } from '../../core/secret.ts'
 import { parseBodyInstant } from '../../core/time.ts'
 import type { Transaction } from '../../database/database.ts'
+import { findRow, insertRow } from '../../database/rows.ts'
 import type { ApiKeyRow } from '../../database/tables.ts'
 import { deleteApiKeys, listApiKeys, updateApiKeyIfUnchanged } from './queries.ts'
 
@@ -115,8 +115,7 @@ export async function rotate(
 export async function revoke(ctx: Context, id: string) {
   const before = await findActive(ctx, id)
   return mutate(ctx, async (trx) => {
-    if (!(await updateApiKeyIfUnchanged(trx, before, { revokedAt: systemTime(ctx) })))
-      throw concurrentChange()
+    if (!(await updateApiKeyIfUnchanged(trx, before, { revokedAt: systemTime(ctx) }))) throw concurrentChange()
     return {
       result: { ok: true as const, message: 'API key revoked.', id },
       audit: { action: 'key.revoked', subjectId: id },

@@ -1,8 +1,8 @@
-import { findRow, updateRows } from '../../database/rows.ts'
 import { API_SWITCH } from '../../core/installation.ts'
 import { type Page, type PageQuery, pageOf } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
+import { findRow, updateRows } from '../../database/rows.ts'
 import type { ApiKeyRow, AuditHeadRow, ShopRow, UserRow } from '../../database/tables.ts'
 import { emailKey } from '../../engine/normalize.ts'
 
@@ -93,7 +93,9 @@ export interface UsedKey {
 
 /** Asks for all updates at once, which costs one round trip on PostgreSQL. */
 export async function updateLastUsed(trx: Transaction, keys: UsedKey[]): Promise<void> {
-  await Promise.all(keys.map(({ shopId, id, lastUsedAt }) => updateRows(trx, 'apiKeys', { shopId, id }, { lastUsedAt })))
+  await Promise.all(
+    keys.map(({ shopId, id, lastUsedAt }) => updateRows(trx, 'apiKeys', { shopId, id }, { lastUsedAt })),
+  )
 }
 
 export const findShop = (db: Reader, shopId: string): Promise<ShopRow | undefined> =>

@@ -1,4 +1,3 @@
-import { deleteRows, findRow, insertRow, updateRows } from '../../database/rows.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -14,6 +13,7 @@ import {
 import { mutate } from '../../core/mutate.ts'
 import { createSecret, hashSecret, isWellFormed } from '../../core/secret.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
+import { deleteRows, findRow, insertRow, updateRows } from '../../database/rows.ts'
 import type { SessionRow, ShopRow, SignInMethod, UserRow } from '../../database/tables.ts'
 import { findShop, findUserByToken } from './queries.ts'
 import * as sessions from './sign-in-queries.ts'
@@ -77,7 +77,8 @@ export async function signIn(deps: SignInDeps, token: string): Promise<NewSessio
   return mutate(ctx, async (trx) => {
     if (!isLink) return createSession(deps, trx, { user, shop }, 'token')
     const link = await sessions.findSignInLink(trx, hashSecret(token))
-    if (!link || !(await deleteRows(trx, 'signInLinks', { shopId: shop.id, tokenHash: link.tokenHash }))) throw signInRejected()
+    if (!link || !(await deleteRows(trx, 'signInLinks', { shopId: shop.id, tokenHash: link.tokenHash })))
+      throw signInRejected()
     return createSession(deps, trx, { user, shop }, 'link', link.createdBy)
   })
 }

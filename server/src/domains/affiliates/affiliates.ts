@@ -1,4 +1,3 @@
-import { insertRow, updateIfUnchanged } from '../../database/rows.ts'
 import {
   affiliateNotFound,
   concurrentChange,
@@ -16,6 +15,7 @@ import type { WebhookEvent } from '../../core/outbox.ts'
 import { mapPage, readCursor, type Uncounted } from '../../core/pagination.ts'
 import { searchable } from '../../core/searchable.ts'
 import type { Transaction } from '../../database/database.ts'
+import { insertRow, updateIfUnchanged } from '../../database/rows.ts'
 import type { AffiliateRow } from '../../database/tables.ts'
 import { codeFromBytes, codeKey, slugAttempt, slugFrom } from '../../engine/affiliate-codes.ts'
 import { emailKey, isErasedAddress } from '../../engine/normalize.ts'
@@ -203,12 +203,8 @@ type NewAffiliate = Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastNam
 export const searchText = (row: Pick<AffiliateRow, 'name' | 'email' | 'firstName' | 'lastName'>): string =>
   searchable([row.name, row.email, row.firstName, row.lastName])
 
-/** The row of a new affiliate, with a slug and a discount code that are unused in the shop. */
-export async function newAffiliate(
-  ctx: Context,
-  trx: Transaction,
-  fields: NewAffiliate,
-): Promise<AffiliateRow> {
+/** A new affiliate's row, with a slug and a discount code that are unused in the shop. */
+export async function newAffiliate(ctx: Context, trx: Transaction, fields: NewAffiliate): Promise<AffiliateRow> {
   const createdAt = nowIso(ctx)
   const discountCode = await unusedCode(ctx, trx)
   return {

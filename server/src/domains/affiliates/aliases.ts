@@ -1,4 +1,3 @@
-import { insertRow } from '../../database/rows.ts'
 import { affiliateNotFound, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -6,6 +5,7 @@ import { type Context, nowIso } from '../../core/context.ts'
 import { readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import { mapPage } from '../../core/pagination.ts'
+import { insertRow } from '../../database/rows.ts'
 import type { AliasRow } from '../../database/tables.ts'
 import { codeKey, isValidAlias } from '../../engine/affiliate-codes.ts'
 import { aliasList, deleteAlias, findAliases, findNameHolders } from './name-queries.ts'
@@ -52,7 +52,15 @@ export async function create(ctx: Context, { affiliateId, kind, value }: Body<'c
     if (affiliateAliases.length >= MAX_ALIASES) {
       throw conflict('alias_limit_reached', `An affiliate can have ${MAX_ALIASES} aliases. Delete one first.`)
     }
-    const row = { id: ctx.newId('als'), shopId: ctx.shop.id, affiliateId, kind, value, codeKey: key, createdAt: nowIso(ctx) }
+    const row = {
+      id: ctx.newId('als'),
+      shopId: ctx.shop.id,
+      affiliateId,
+      kind,
+      value,
+      codeKey: key,
+      createdAt: nowIso(ctx),
+    }
     await insertRow(trx, 'affiliateAliases', row)
     const audit = { action: 'alias.created', subjectId: row.id, data: { affiliateId, kind, alias: value } }
     return { result: toAlias(row), audit }

@@ -1,4 +1,3 @@
-import { deleteRows, findRow } from '../../database/rows.ts'
 import { electronicFormatIBAN, isSEPACountry, isValidBIC, isValidIBAN } from 'ibantools'
 import { affiliateNotFound, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -6,6 +5,7 @@ import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { mutate, recordAccess } from '../../core/mutate.ts'
 import type { Vault } from '../../core/vault.ts'
+import { deleteRows, findRow } from '../../database/rows.ts'
 import type { PayeeRow } from '../../database/tables.ts'
 import { findAffiliate, findAffiliatesById, upsertPayee } from './queries.ts'
 

@@ -1,5 +1,5 @@
-import { chunks } from '../../core/chunks.ts'
 import { sql } from 'kysely'
+import { chunks } from '../../core/chunks.ts'
 import { defineList, isDeep, MAX_INLINE_ROWS, type ReadCost, rowsOf } from '../../core/lists.ts'
 import { countOf, likePattern, type PageQuery, pageOf, toPage, type Uncounted } from '../../core/pagination.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'

@@ -55,8 +55,7 @@ export async function findOrdersOf(
 
 type OrderField = 'orderId' | 'orderName' | 'externalOrderId' | 'currency' | 'orderCurrency' | 'commissionAmountCents'
 
-const commissionNotFound = () =>
-  notFound('commission_not_found', 'No commission with this id exists in your shop.')
+const commissionNotFound = () => notFound('commission_not_found', 'No commission with this id exists in your shop.')
 
 export const adjustmentRejected = () =>
   conflict('commission_is_adjustment', 'This commission is an adjustment and cannot be changed.')

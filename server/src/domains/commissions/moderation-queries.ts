@@ -1,5 +1,5 @@
-import { countOf } from '../../core/pagination.ts'
 import { sql } from 'kysely'
+import { countOf } from '../../core/pagination.ts'
 import { type CountFilter, countRows, withoutIndex } from '../../core/queries.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'

@@ -6,7 +6,7 @@ import type { Reader } from '../../database/database.ts'
 import type { AffiliateRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
 
-interface CouponFilter extends PageQuery {
+export interface CouponFilter extends PageQuery {
   affiliateId?: string
   code?: string
   status?: AffiliateRow['status']

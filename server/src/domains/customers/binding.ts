@@ -1,7 +1,7 @@
-import { insertRow, updateRows } from '../../database/rows.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import type { Transaction } from '../../database/database.ts'
 import { hashEmail } from '../../database/email-hash.ts'
+import { insertRow, updateRows } from '../../database/rows.ts'
 import type { CustomerRow, ShopRow } from '../../database/tables.ts'
 import { emailKeysFromQuery } from '../../engine/normalize.ts'
 import { ANY_TIME, countOrders, type KnownCustomers } from './queries.ts'
@@ -75,7 +75,8 @@ export function customerOf(ctx: Context, keys: CustomerKeys, known: KnownCustome
 export async function storeCustomer(trx: Transaction, { before, row }: Customer): Promise<void> {
   if (!before) return insertRow(trx, 'customers', row)
   const changes = Object.entries(row).filter(([column, value]) => value !== before[column as keyof CustomerRow])
-  if (changes.length > 0) await updateRows(trx, 'customers', { shopId: row.shopId, id: row.id }, Object.fromEntries(changes))
+  if (changes.length > 0)
+    await updateRows(trx, 'customers', { shopId: row.shopId, id: row.id }, Object.fromEntries(changes))
 }
 
 /**

@@ -1,12 +1,12 @@
-import { findRow } from '../../database/rows.ts'
-import { CREDITED } from '../ledger/commissions.ts'
 import { sql } from 'kysely'
 import { defineList } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { withoutIndex } from '../../core/queries.ts'
-import type { Reader, Transaction } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
-import type { CommissionRow, CustomerRow } from '../../database/tables.ts'
+import { findRow } from '../../database/rows.ts'
+import type { CustomerRow } from '../../database/tables.ts'
+import { CREDITED } from '../ledger/commissions.ts'
 
 /** The customer with the caller's ID, and the one with the address. They can differ. */
 export interface KnownCustomers {
@@ -77,7 +77,7 @@ export async function countOrders(
   return { orders: orders + importedOrders, firstOrderAt: isFirst ? importedFirstOrderAt : firstOrderAt }
 }
 
-interface CustomerFilter extends PageQuery {
+export interface CustomerFilter extends PageQuery {
   affiliateId?: string | undefined
   programId?: string | undefined
   customerId?: string | undefined

@@ -1,10 +1,10 @@
-import { countOf } from '../../core/pagination.ts'
-import { deleteRows, insertRow } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { defineList, rowsOf } from '../../core/lists.ts'
+import { countOf } from '../../core/pagination.ts'
 import { hasId, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { indexedBy, prepared } from '../../database/prepared.ts'
+import { deleteRows, insertRow } from '../../database/rows.ts'
 import type { CommissionRow, JourneyRow } from '../../database/tables.ts'
 import { CLOCK_TOLERANCE_MS, DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
 

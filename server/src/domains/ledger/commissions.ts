@@ -1,11 +1,11 @@
-import { chunks } from '../../core/chunks.ts'
-import { findRow, insertRow, pick } from '../../database/rows.ts'
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { components } from '../../contract/schema.d.ts'
+import { chunks } from '../../core/chunks.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { isOneOf, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { inBatches, isSqlite } from '../../database/event-loop.ts'
+import { findRow, insertRow, pick } from '../../database/rows.ts'
 import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../../database/tables.ts'
 import type { CountedOrders, Decision, Order } from '../../engine/facts.ts'
 
@@ -159,7 +159,6 @@ export async function settleRefunds(
       "taxCents" = "taxCents" + ${taxCents} - (select sum(a."taxCents") ${all})
     where "shopId" = ${shopId} and "commissionId" = ${commissionId} and id = (select max(a.id) ${all})`.execute(trx)
 }
-
 
 /** A commission's running refund totals. Undefined before they are first stored. */
 export const findRefundTotals = (

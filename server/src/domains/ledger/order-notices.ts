@@ -1,7 +1,7 @@
-import { findRow, findRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { isOneOf } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
+import { findRow, findRows } from '../../database/rows.ts'
 import type { OrderNoticeRow, OrderPaymentRow } from '../../database/tables.ts'
 
 /** Whether a cancellation is stored for an order. */

@@ -1,8 +1,8 @@
-import { chunks } from '../../core/chunks.ts'
-import { findRow } from '../../database/rows.ts'
 import { sql } from 'kysely'
+import { chunks } from '../../core/chunks.ts'
 import { hasId } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
+import { findRow } from '../../database/rows.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
 import { BY_AFFILIATE, isUnpaid, paidColumns } from './batch-commissions.ts'
 

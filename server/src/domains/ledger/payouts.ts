@@ -1,8 +1,8 @@
-import { findRow } from '../../database/rows.ts'
 import { defineList, rowsOf } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
+import { findRow } from '../../database/rows.ts'
 import type { PayoutBatchRow } from '../../database/tables.ts'
 
 export interface BatchFilter {

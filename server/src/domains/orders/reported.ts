@@ -1,7 +1,7 @@
-import { chunks } from '../../core/chunks.ts'
 import { invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
+import { chunks } from '../../core/chunks.ts'
 import type { Context } from '../../core/context.ts'
 import { defineReader, MAX_INLINE_ROWS, readFrom } from '../../core/lists.ts'
 import { type Page, toPage } from '../../core/pagination.ts'

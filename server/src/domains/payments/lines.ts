@@ -1,7 +1,7 @@
-import { chunks } from '../../core/chunks.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
+import { chunks } from '../../core/chunks.ts'
 import type { Context } from '../../core/context.ts'
 import { type FileColumn, spreadsheetHeading, spreadsheetRow } from '../../core/csv.ts'
 import { toUnits } from '../../core/currencies.ts'
@@ -137,9 +137,7 @@ export const paymentLinesFile = defineReport(
   'paymentLinesFile',
   async (db, { shopId, query: { batch } }: { shopId: string; query: { batch: PayoutBatchRow } }): Promise<string[]> => {
     const lines = await withContacts(db, shopId, await readLines(db, batch))
-    return chunks(lines, LINES_AT_ONCE).map((some) =>
-      some.map((line) => spreadsheetRow(FILE_COLUMNS, line)).join(''),
-    )
+    return chunks(lines, LINES_AT_ONCE).map((some) => some.map((line) => spreadsheetRow(FILE_COLUMNS, line)).join(''))
   },
   { isLong: true },
 )

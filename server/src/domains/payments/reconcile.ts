@@ -1,24 +1,17 @@
-import { chunks } from '../../core/chunks.ts'
-import { updateRows } from '../../database/rows.ts'
 import { payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
+import { chunks } from '../../core/chunks.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import { enqueue } from '../../core/outbox.ts'
 import type { Transaction } from '../../database/database.ts'
+import { updateRows } from '../../database/rows.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
 import { decideResult, lineIdOf, type PaymentDecision } from '../../engine/payment-line.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
 import { adjustmentRow, insertCommission } from '../ledger/commissions.ts'
-import {
-  findFile,
-  findLines,
-  findPaidAt,
-  listUnpaid,
-  sumFiles,
-  updateToPaidById,
-} from '../ledger/payment-lines.ts'
+import { findFile, findLines, findPaidAt, listUnpaid, sumFiles, updateToPaidById } from '../ledger/payment-lines.ts'
 import { findBatch } from '../ledger/payouts.ts'
 import { payBatch } from '../payouts/payouts.ts'
 import { awaitBatch } from '../payouts/process.ts'
@@ -315,8 +308,7 @@ async function payStep(ctx: Context, line: PayoutLineRow): Promise<boolean> {
   const hasDeliveries = await ctx.db.transact(async (trx, chain) => {
     const file = await findFile(trx, ctx.shop.id, fileId)
     if (!file || file.status === 'DISCARDED') return undefined
-    if (!file.assumedPaid)
-      await updateRows(trx, 'payoutFiles', { shopId: ctx.shop.id, id: fileId }, { assumedPaid: 1 })
+    if (!file.assumedPaid) await updateRows(trx, 'payoutFiles', { shopId: ctx.shop.id, id: fileId }, { assumedPaid: 1 })
     const ids = await listUnpaid(trx, ctx.shop.id, line, MAX_PAID_AT_ONCE)
     const paidAt = (await findPaidAt(trx, ctx.shop.id, line)) ?? nowIso(ctx)
     await updateToPaidById(trx, ctx.shop.id, { batchId, paidAt }, ids)

@@ -1,6 +1,6 @@
-import { chunks } from '../../core/chunks.ts'
 import { invalidBody } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
+import { chunks } from '../../core/chunks.ts'
 import type { Context } from '../../core/context.ts'
 import { readFrom } from '../../core/lists.ts'
 import { recordAccess } from '../../core/mutate.ts'

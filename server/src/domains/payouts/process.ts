@@ -1,7 +1,6 @@
-import { chunks } from '../../core/chunks.ts'
-import { updateIfUnchanged } from '../../database/rows.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { concurrentChange, payoutProcessing, storageUnavailable } from '../../contract/errors.ts'
+import { chunks } from '../../core/chunks.ts'
 import {
   type Clock,
   type Context,
@@ -17,6 +16,7 @@ import { bestEffort } from '../../core/log.ts'
 import { type Mutation, mutate } from '../../core/mutate.ts'
 import { enqueue } from '../../core/outbox.ts'
 import { defineReport, type Transaction } from '../../database/database.ts'
+import { updateIfUnchanged } from '../../database/rows.ts'
 import type { BatchProcess, PayoutBatchRow, ShopRow } from '../../database/tables.ts'
 import { findShop } from '../accounts/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
@@ -332,10 +332,7 @@ const isDead = (deps: ServerClock, { claimedBy, claimedUntil }: PayoutBatchRow):
 async function resume(deps: ServerDeps, dead: PayoutBatchRow): Promise<void> {
   const claim = newClaim(deps)
   try {
-    const isOurs = await deps.db.transact(
-      (trx) => updateIfUnchanged(trx, 'payoutBatches', dead, claim),
-      dead.shopId,
-    )
+    const isOurs = await deps.db.transact((trx) => updateIfUnchanged(trx, 'payoutBatches', dead, claim), dead.shopId)
     if (isOurs) await run(deps, { ...dead, ...claim, version: dead.version + 1 })
   } finally {
     unregisterLeaseHolder(claim.claimedBy)

@@ -1,5 +1,3 @@
-import { UNPAID } from '../ledger/balance.ts'
-import { findRow, insertRow, updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { conflict, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
@@ -10,22 +8,19 @@ import { bestEffort } from '../../core/log.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import { countRows } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
+import { createPause } from '../../database/event-loop.ts'
 import type { TableName } from '../../database/personal-data.ts'
 import { CONFIGURED_TABLES, PERSONAL_TABLES } from '../../database/personal-data.ts'
+import { findRow, insertRow, updateIfUnchanged, updateRows } from '../../database/rows.ts'
 import type { Row } from '../../database/table-keys.ts'
 import type { AffiliateRow, AuditRow, ErasureRow, UserRow } from '../../database/tables.ts'
 import { operatorContext } from '../accounts/shops.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
-import { readBalance } from '../ledger/balance.ts'
+import { readBalance, UNPAID } from '../ledger/balance.ts'
 import { isConfiguredWith, matchPerson } from './concern.ts'
-import { createPause } from '../../database/event-loop.ts'
 import { findIds, pages } from './find.ts'
 import { hashOfPerson, mailboxHashOf, Person, requireAddress } from './person.ts'
-import {
-  addErasedRows,
-  incrementErasureVersion,
-  listUnfinishedErasures,
-} from './queries.ts'
+import { addErasedRows, incrementErasureVersion, listUnfinishedErasures } from './queries.ts'
 import { type Change, changeRows, toStoredChange } from './write.ts'
 
 type Schemas = components['schemas']
@@ -199,7 +194,9 @@ async function rejectUser(ctx: Context, person: Person): Promise<void> {
 }
 
 async function countOpen(db: Context['db']['read'], { shop }: Context, { id: scope }: AffiliateRow): Promise<number> {
-  const counts = await Promise.all(UNPAID.map((status) => countRows(db, shop.id, { list: 'commissions', scope, status })))
+  const counts = await Promise.all(
+    UNPAID.map((status) => countRows(db, shop.id, { list: 'commissions', scope, status })),
+  )
   return counts.reduce((sum, count) => sum + count, 0)
 }
 

@@ -1,7 +1,7 @@
-import { findRow, findRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
+import { findRow, findRows } from '../../database/rows.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow, ProgramTermsRow } from '../../database/tables.ts'
 import type { GeoRule } from '../../engine/facts.ts'
 

@@ -1,10 +1,10 @@
-import { updateIfUnchanged } from '../../database/rows.ts'
 import { createHash } from 'node:crypto'
 import { concurrentChange } from '../../contract/errors.ts'
 import { type Context, nowIso, type Operator } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
 import { toByteStream } from '../../core/ndjson.ts'
 import { SHOP_TABLES, type TableName } from '../../database/personal-data.ts'
+import { updateIfUnchanged } from '../../database/rows.ts'
 import { pagesOf, type Row } from '../../database/table-keys.ts'
 import { operatorContext } from '../accounts/shops.ts'
 

@@ -1,9 +1,9 @@
-import { updateRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import { hasEnded } from '../../core/lease-holders.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
 import { prepared, preparedWrite } from '../../database/prepared.ts'
+import { updateRows } from '../../database/rows.ts'
 import type { DeliveryRow, ShopRow, SubscriptionRow, WebhookEventRow } from '../../database/tables.ts'
 
 /** Where the deliveries of a subscription are sent, and the clock of its shop. */

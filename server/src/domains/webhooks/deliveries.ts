@@ -1,4 +1,3 @@
-import { findRow } from '../../database/rows.ts'
 import { conflict, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
@@ -8,13 +7,8 @@ import { mutate } from '../../core/mutate.ts'
 import { insertDeliveries } from '../../core/outbox.ts'
 import { mapPage } from '../../core/pagination.ts'
 import { checkPeriod, parseBodyInstant } from '../../core/time.ts'
-import {
-  deliveryList,
-  findDelivery,
-  type LoggedDelivery,
-  listDeliveriesOfEvent,
-  retryNow,
-} from './delivery-queries.ts'
+import { findRow } from '../../database/rows.ts'
+import { deliveryList, findDelivery, type LoggedDelivery, listDeliveriesOfEvent, retryNow } from './delivery-queries.ts'
 import { findSubscription } from './queries.ts'
 import { listStillRedeliverable, redeliverableReport } from './redelivery-queries.ts'
 import { requireEnabled, webhookNotFound } from './webhooks.ts'

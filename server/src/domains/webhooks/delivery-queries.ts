@@ -1,4 +1,3 @@
-import { updateRows } from '../../database/rows.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { defineList, isDeep, rowsOf } from '../../core/lists.ts'
 import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
@@ -6,6 +5,7 @@ import { countRows, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
 import { preparedByShape } from '../../database/prepared.ts'
+import { updateRows } from '../../database/rows.ts'
 import type { DeliveryRow, WebhookEventRow } from '../../database/tables.ts'
 
 /** The result of an attempt. */
@@ -120,7 +120,7 @@ export async function listShopsWithAdvancedRetries(
   return due.slice(0, limit)
 }
 
-interface DeliveryFilter extends PageQuery {
+export interface DeliveryFilter extends PageQuery {
   subscriptionId?: string
   event?: string
   status?: DeliveryRow['status']

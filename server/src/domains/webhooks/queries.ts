@@ -1,6 +1,6 @@
-import { findRow, updateRows } from '../../database/rows.ts'
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../database/database.ts'
+import { findRow, updateRows } from '../../database/rows.ts'
 import type { SubscriptionRow } from '../../database/tables.ts'
 
 /** A new subscription's state, without retries or extended events. */

@@ -1,5 +1,5 @@
-import { countOf } from '../../core/pagination.ts'
 import { sql } from 'kysely'
+import { countOf } from '../../core/pagination.ts'
 import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
 import type { DeliveryRow } from '../../database/tables.ts'
 

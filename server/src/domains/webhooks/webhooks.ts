@@ -1,4 +1,3 @@
-import { deleteRows, insertRow, updateRows } from '../../database/rows.ts'
 import { concurrentChange, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
@@ -7,6 +6,7 @@ import { availableEvents, emittedEvents, extendedEvents } from '../../core/event
 import { replayStoredResponse } from '../../core/idempotency.ts'
 import { mutate } from '../../core/mutate.ts'
 import type { Transaction } from '../../database/database.ts'
+import { deleteRows, insertRow, updateRows } from '../../database/rows.ts'
 import type { Flag, SubscriptionRow } from '../../database/tables.ts'
 import { findShop } from '../accounts/queries.ts'
 import { createResolve, hasPublicAddresses, isPrivateUrl, type Resolve, readTarget } from './delivery/public-url.ts'
@@ -19,7 +19,7 @@ type Subscription = components['schemas']['WebhookSubscription']
 type WebhookContext = Context & { resolve?: Resolve }
 
 /** Every change in a shop reads all its subscriptions, so their number and text length are limited. */
-const MAX_SUBSCRIPTIONS = 100
+export const MAX_SUBSCRIPTIONS = 100
 const MAX_EVENTS_LENGTH = 1024 * 1024
 
 const resolveBySystem = createResolve()

@@ -1,5 +1,5 @@
-import { updateRows } from '../../../database/rows.ts'
 import type { Transaction } from '../../../database/database.ts'
+import { updateRows } from '../../../database/rows.ts'
 import type { ClaimedDelivery, Destination } from '../claim-queries.ts'
 import { type FinishedDelivery, recordResults } from '../delivery-queries.ts'
 import { findSubscription } from '../queries.ts'
