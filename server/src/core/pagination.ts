@@ -65,7 +65,10 @@ export async function pageOf<Table extends keyof Tables, Row>(
 export async function countOf<DB, Table extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, Table, Row>,
 ): Promise<number> {
-  const counted = query.clearSelect().clearOrderBy().select((builder) => builder.fn.countAll<number>().as('total'))
+  const counted = query
+    .clearSelect()
+    .clearOrderBy()
+    .select((builder) => builder.fn.countAll<number>().as('total'))
   // Kysely's types cannot follow tables that are a parameter.
   const { total } = (await counted.executeTakeFirstOrThrow()) as { total: number }
   return total
