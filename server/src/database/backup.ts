@@ -231,7 +231,7 @@ function isIntactAlone(path: string): boolean {
   }
 }
 
-/** Renames a file so that a crash leaves either the old state or the complete file. */
+/** Renames a file so that a crash leaves either the old state or the complete new file. */
 function moveDurably(from: string, to: string): void {
   syncToDisk(from)
   renameSync(from, to)

@@ -73,9 +73,9 @@ export async function run<R>(
   }
 }
 
-/** What the text of a statement determines. */
+/** Facts that follow from a statement's text. */
 interface StatementShape {
-  /** It cannot write. */
+  /** Whether it only reads. */
   isRead: boolean
   /** The number of rows of an insert that adds all of them or fails; undefined for other statements. */
   insertedRows: bigint | undefined

@@ -28,7 +28,7 @@ const TIMEOUT_MS = 30_000
 const LONG_TIMEOUT_MS = 300_000
 const MAX_QUEUED_PER_SHOP = 32
 
-/** Two threads: one for reports that can take long, started with the first of them, and one for all others. */
+/** Two threads: one for long reports, started with the first of them, and one for all others. */
 export class ReportWorkers {
   readonly #short: ReportWorker
   readonly #long: ReportWorker

@@ -127,7 +127,7 @@ const FIND_HEAD = 'select seq, hash, "eventId" from "auditHeads" where "shopId" 
 const STORE_HEAD = `insert into "auditHeads" ("shopId", seq, hash, "eventId") values (?, ?, ?, ?)
   on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`
 
-/** The heads of the audit chains of the shops that one transaction changes. */
+/** The audit chain heads of the shops that one transaction changes. */
 class SqliteAuditHeads {
   readonly #database: SQLite.Database
   readonly #heads = new Map<string, AuditHead>()

@@ -26,7 +26,7 @@ export interface TopAffiliate extends Pick<Tally, 'orders' | 'revenueCents' | 'c
   conversionRate: number
 }
 
-/** The sums that the analytics endpoint returns. */
+/** The totals that the analytics endpoint returns. */
 interface AnalyticsSums {
   totals: Tally & { clicks: number; activeAffiliates: number; conversionRate: number }
   dailyBreakdown: AnalyticsDay[]
@@ -167,7 +167,7 @@ export function tallyOf(row: AnalyticsRow, currency: string): Tally | undefined 
   }
 }
 
-/** The sum of several tallies; null when it cannot be exact. */
+/** The sum of several tallies. Null if it cannot be exact. */
 function sumTallies(tallies: readonly Tally[]): Tally | null {
   const total = { ...EMPTY_TALLY }
   for (const name of Object.keys(EMPTY_TALLY) as (keyof Tally)[]) {

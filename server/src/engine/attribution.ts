@@ -114,7 +114,7 @@ export const CLOCK_TOLERANCE_MS = 5 * 60_000
 /** The click window of new programs and of affiliates without a program. */
 export const DEFAULT_CLICK_WINDOW_DAYS = 30
 
-/** Evidence DIRECT_LINK in its order: `clickId`, `ref`, then the session's clicks, the preferred one first. */
+/** DIRECT_LINK evidence in order: `clickId`, `ref`, then the session's clicks, the preferred one first. */
 function linkEvidence(facts: Facts): Candidate[] {
   return [...clickEvidence(facts), ...refEvidence(facts), ...sessionEvidence(facts)]
 }

@@ -79,7 +79,7 @@ function emptyGroup({ commissionType, rate }: Rate): RateGroup {
   return { commissionType, rate, baseCents: 0, quantity: 0, amountCents: 0, lines: [] }
 }
 
-/** The fields of an order that {@link goodsOf} uses. */
+/** The order fields that {@link goodsOf} uses. */
 type GoodsOrder = Pick<Order, 'amountCents' | 'discountCents' | 'lines'>
 
 /** The goods of an order by line, in cents; Σ `net` + `restNet` = `base`, and no value is negative. */

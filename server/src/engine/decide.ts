@@ -108,7 +108,7 @@ function restrictedFields(restrictionReasonCode: RestrictionCode | null): Partia
   return { status: 'REJECTED', restrictionReasonCode }
 }
 
-/** What decides whether the winner earns on an order. */
+/** Inputs that determine whether the winner earns on an order. */
 interface EligibilityInput {
   order: Order
   affiliate: AffiliateFact

@@ -8,7 +8,7 @@ export interface PaymentResult {
   reference: string | null
 }
 
-/** A payment that was sent. */
+/** A sent payment. */
 interface SentPayment {
   state: 'SENT' | 'SETTLED' | 'RETURNED'
   amountCents: number

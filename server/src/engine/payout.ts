@@ -10,7 +10,7 @@ export interface PayoutRow {
   commissions?: number
 }
 
-/** Sums in cents; `netPayableCents` = `commissionCents` − `taxWithheldCents`. */
+/** Totals in cents. `netPayableCents` = `commissionCents` − `taxWithheldCents`. */
 interface PayoutSums {
   commissions: number
   commissionCents: number
@@ -63,7 +63,7 @@ export function currenciesOf(rows: readonly PayoutRow[]): string[] {
 /** The minimum payout in cents, or why it is undetermined. */
 type MinimumPayout = { ok: true; minimumPayoutCents: number } | { ok: false; reason: 'NEEDS_RECONCILIATION' }
 
-/** The settings of a minimum payout; null when not set. `legacyMinimumPayout` is in currency units (`25.5`). */
+/** Settings for the minimum payout, null if not set. `legacyMinimumPayout` is in currency units (`25.5`). */
 interface MinimumPayoutSettings {
   minimumPayoutCents: number | null
   defaultMinimumPayoutCents: number | null

@@ -11,7 +11,7 @@ import type { RequestState, Server } from './server.ts'
 
 /** Sign-in attempts and unknown owner tokens per client address and window. */
 const SIGN_IN_LIMIT = 10
-/** Requests per user and window, pages and forms included: ten a second. */
+/** Requests per user and window, including pages and forms: ten per second. */
 const OWNER_LIMIT = 600
 
 /**

@@ -129,7 +129,7 @@ function closeAfterResponses(socket: HttpSocket): void {
   else socket.destroy()
 }
 
-/** What the listener needs to reject a request. */
+/** The listener's dependencies for rejecting a request. */
 type ListenerDependencies = Pick<Deps, 'newId' | 'log'>
 
 function rejectionHeaders(known: ListenerDependencies, { code, status }: ApiError): Record<string, string> {

@@ -136,7 +136,7 @@ class BodyBuffer {
   }
 }
 
-/** How much memory the bodies that are arriving may use, and how long they may take. */
+/** How much memory arriving bodies may use, and how long they may take. */
 interface BodyLimits {
   bytes: number
   /** The longest pause between two chunks of a body. */

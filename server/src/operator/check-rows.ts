@@ -24,7 +24,7 @@ export function countProgress(
   }
 }
 
-/** Columns that contain JSON. The audit chain covers those of the audit. */
+/** Columns that contain JSON. The audit chain covers the audit's own. */
 const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
   shops: ['attributionPrecedence'],
   apiKeys: ['scopes'],
@@ -86,7 +86,10 @@ function matchesFacts({ facts, orderCurrency, goodsCents }: Row): boolean {
   return order.currency === orderCurrency && goodsOf(order).base === goodsCents
 }
 
-/** The engine is deterministic: the same facts give an identical decision. Decisions of other engine versions are skipped. */
+/**
+ * The engine is deterministic, so the same facts give an identical decision. Other engine versions' decisions are
+ * skipped.
+ */
 function matchesReplay({ facts, decision }: Row): boolean {
   try {
     const { identical, recordedEngineVersion } = replay({ facts: String(facts), decision: String(decision) })

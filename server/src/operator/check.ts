@@ -143,7 +143,7 @@ interface WrongTotal {
   summed: string
 }
 
-/** Compares the count, the commissions and the withheld tax of each batch with its rows. */
+/** Compares each batch's count, commissions, and withheld tax with its rows. */
 async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
   const { rows } = await sql<WrongTotal>`
     select b.id, b."shopId", cast(b."netPayableCents" as text) as stored,
@@ -256,7 +256,7 @@ async function countOrphans(db: Reader): Promise<Orphans[]> {
   return orphans
 }
 
-/** Orders that reference the commission of another order. */
+/** Orders that reference another order's commission. */
 async function countMismatchedOrders(db: Reader): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select count(*) as rows from orders o join commissions c
@@ -289,7 +289,7 @@ async function listWrongHeads(db: Reader): Promise<WrongHead[]> {
   return rows
 }
 
-/** Stored counts or sums of a scope that differ from the rows. */
+/** A scope's stored counts or totals that differ from the rows. */
 interface WrongCount {
   list: string
   shopId: string

@@ -193,7 +193,7 @@ function seedPerson(n: number): { name: string; email: string; firstName: string
 
 const seedClickId = (n: number): string => `seed-${n + 1}`
 
-/** The n-th click, on a link of one of these affiliates. */
+/** The n-th click, on one of these affiliates' links. */
 function seedClick(n: number, affiliates: readonly SeedAffiliate[]) {
   const next = seededRandom(`click ${n}`)
   const { slug } = skewed(next, affiliates)

@@ -35,7 +35,7 @@ export const SEALED_COLUMNS: SealedColumn[] = [
 const PAGE_SIZE = 100
 
 interface VaultReport {
-  /** Values that were encrypted again. */
+  /** How many values were encrypted again. */
   rotated: number
   /** Values that are still encrypted with an earlier key, by column. */
   earlier: Record<string, number>
