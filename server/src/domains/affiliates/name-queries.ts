@@ -32,8 +32,11 @@ const findNamed = prepared<{ shopId: string; key: string; id: string }>()((db, {
 })
 
 /** An affiliate that a code or link name matched. */
-interface MatchedAffiliate extends Pick<NamedRow, 'affiliateId' | 'programId'> {
-  /** The alias that matched. Missing if an official code, a slug, or an ID matched. */
+export interface MatchedAffiliate {
+  affiliateId: string
+  programId: string | null
+  row: FactRow
+  /** The alias that matched; missing when an official code, a slug or an id did. */
   alias?: string
 }
 

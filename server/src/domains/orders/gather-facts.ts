@@ -23,8 +23,8 @@ import { findDuplicateOf, type IdentifiedOrder } from '../ledger/orders.ts'
 import { withTerms } from '../ledger/terms-facts.ts'
 import { listClickWindows, toGeoRule } from '../programs/queries.ts'
 
-/** An order's facts, and the customers it names. */
-interface GatheredFacts {
+/** The facts of an order, and the customers whom it names. */
+export interface GatheredFacts {
   facts: Facts
   keys: CustomerKeys
   known: KnownCustomers
@@ -138,28 +138,13 @@ interface Values {
 const idsOf = (values: Values, prefix: 'affiliate' | 'product') =>
   Object.entries(values).flatMap(([name, value]) => (name.startsWith(prefix) ? [value] : []))
 
-const selectAffiliates = (db: Reader, values: Values) =>
+const affiliatesById = preparedByShape<Values>()((db, values) =>
   sql<FactRow>`select ${factColumns} from ${affiliatesWithPrograms}
-    where a."shopId" = ${values.shopId} and a.id in (${sql.join(idsOf(values, 'affiliate'))})`.compile(db)
-
-const findTerms = preparedByShape<Values>()((db, values) =>
-  db
-    .selectFrom('affiliates as a')
-    .leftJoin('programs as p', (join) => join.onRef('p.shopId', '=', 'a.shopId').onRef('p.id', '=', 'a.campaignId'))
-    .leftJoin('geoRules as g', (join) => join.onRef('g.shopId', '=', 'p.shopId').onRef('g.programId', '=', 'p.id'))
-    .select(['a.id', 'a.email', 'a.status', 'a.deletedAt', 'a.campaignId', 'p.id as programId'])
-    .select(['p.commissionType', 'p.defaultCommissionBps as rate', 'p.cookieDurationDays'])
-    .select(['p.autoApproveOrder', 'p.lifetimeCommission', 'p.termsVersion'])
-    .select(['g.countries', 'g.states', 'g.cities', 'g.postalPrefixes'])
-    .where('a.shopId', '=', values.shopId)
-    .where('a.id', 'in', idsOf(values, 'affiliate'))
-    .orderBy('a.id')
-    .$castTo<TermsRow>()
-    .compile(),
+    where a."shopId" = ${values.shopId} and a.id in (${sql.join(idsOf(values, 'affiliate'))})`.compile(db),
 )
 
-/** Product rates for the order's lines. No other rate affects the order. */
-const findRates = preparedByShape<Values>()((db, values) =>
+/** The product rates for the order's lines only: no other rate affects the order. */
+const ratesByProduct = preparedByShape<Values>()((db, values) =>
   db
     .selectFrom('productRules')
     .select(['programId', 'kind', 'value', 'commissionType', 'rate'])
@@ -201,14 +186,10 @@ async function findAffiliatesWithPrograms(
   ])
   for (const row of found) known.set(row.id, row)
   const facts: AffiliateFacts = { affiliates: {}, programs: {}, termed: [] }
-  if (affiliateIds.length === 0) return facts
-  const affiliates: Values = { shopId }
-  for (const [i, id] of affiliateIds.entries()) affiliates[`affiliate${i}`] = id
-  const products = productIds(lines)
-  const all: Values = { ...affiliates }
-  for (const [i, id] of products.entries()) all[`product${i}`] = id
-  const [rows, rates] = await Promise.all([findTerms(db, affiliates), products.length > 0 ? findRates(db, all) : []])
-  for (const { id, email, status, deletedAt, campaignId, programId, ...program } of rows) {
+  for (const affiliateId of ids) {
+    const row = known.get(affiliateId)
+    if (!row) continue
+    const { id, email, status, deletedAt, campaignId, programId, termsVersion, countries, ...program } = row
     facts.affiliates[id] = { id, email, status, archived: deletedAt !== null, programId: campaignId }
     if (programId === null) continue
     const { commissionType, rate, cookieDurationDays, autoApproveOrder, lifetimeCommission, ...places } = program
@@ -230,15 +211,13 @@ async function findAffiliatesWithPrograms(
 async function findAffiliates(db: Reader, shopId: string, ids: string[]): Promise<FactRow[]> {
   if (ids.length === 0) return []
   const values = { shopId, ...numbered('affiliate', ids) }
-  if (ids.length <= MAX_PREPARED) return preparedAffiliates(db, values)
-  return (await db.getExecutor().executeQuery(selectAffiliates(db, values))).rows
+  return affiliatesById(db, values)
 }
 
 async function findRates(db: Reader, shopId: string, affiliateIds: string[], products: string[]) {
   if (affiliateIds.length === 0 || products.length === 0) return []
   const values = { shopId, ...numbered('affiliate', affiliateIds), ...numbered('product', products) }
-  const isPrepared = affiliateIds.length + products.length <= MAX_PREPARED
-  return isPrepared ? preparedRates(db, values) : selectRates(db, values).execute()
+  return ratesByProduct(db, values)
 }
 
 const numbered = (prefix: 'affiliate' | 'product', ids: string[]): Omit<Values, 'shopId'> =>
@@ -259,7 +238,7 @@ const DAY_MS = 86_400_000
  * The clicks of a session that an order may be credited for: the newest ones and, when there are more, the first and the
  * last valid click. The cost does not depend on the number of clicks.
  */
-async function findRelevantClicks(db: Reader, shopId: string, visit: OrderSession): Promise<StoredClick[]> {
+export async function findRelevantClicks(db: Reader, shopId: string, visit: OrderSession): Promise<StoredClick[]> {
   const newest = await findSessionClicks(db, shopId, visit, MAX_CLICKS)
   if (newest.length < MAX_CLICKS) return newest
   const days = [...(await listClickWindows(db, shopId)), DEFAULT_CLICK_WINDOW_DAYS]
