@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { SqliteAdapter } from 'kysely'
-import { chunks } from '../core/chunks.ts'
+import { chunks } from './chunks.ts'
 import type { Reader } from './database.ts'
 
 /** Lets the event loop process other requests. */

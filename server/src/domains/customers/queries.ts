@@ -5,8 +5,7 @@ import { withoutIndex } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import { findRow } from '../../database/rows.ts'
-import type { CustomerRow } from '../../database/tables.ts'
-import { CREDITED } from '../ledger/commissions.ts'
+import type { CommissionRow, CustomerRow } from '../../database/tables.ts'
 
 /** The customer with the caller's ID, and the one with the address. They can differ. */
 export interface KnownCustomers {
@@ -29,6 +28,8 @@ export async function findCustomers(
 export const findCustomer = (db: Reader, shopId: string, id: string): Promise<CustomerRow | undefined> =>
   findRow(db, 'customers', { shopId, id })
 
+/** Statuses of credited orders. An order that earns nothing is `REJECTED`. */
+const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 /** Counting stops here, so that an ID shared by all guests costs little. */
 const MAX_ORDERS = 10_000
 

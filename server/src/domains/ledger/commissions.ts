@@ -1,8 +1,8 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { components } from '../../contract/schema.d.ts'
-import { chunks } from '../../core/chunks.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { isOneOf, withoutIndex } from '../../core/queries.ts'
+import { chunks } from '../../database/chunks.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { inBatches, isSqlite } from '../../database/event-loop.ts'
 import { findRow, insertRow, pick } from '../../database/rows.ts'
@@ -231,7 +231,7 @@ export const COMMISSION_COLUMNS = [
 export const toCommission = (row: CommissionRow): components['schemas']['Commission'] => pick(row, COMMISSION_COLUMNS)
 
 /** Statuses of orders that earn. An order that earns nothing is `REJECTED`. */
-export const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
 /** An affiliate's credited orders of a period, and their goods in one currency. @param before exclusive */
 export async function countCredited(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { chunks } from '../../core/chunks.ts'
 import { hasId } from '../../core/queries.ts'
+import { chunks } from '../../database/chunks.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { findRow } from '../../database/rows.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'

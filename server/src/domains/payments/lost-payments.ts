@@ -1,6 +1,6 @@
-import { chunks } from '../../core/chunks.ts'
 import { type Context, type Deps, nowIso } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
+import { chunks } from '../../database/chunks.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { withConnection } from '../../database/open.ts'
 import { deleteRows, insertRow } from '../../database/rows.ts'

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { concurrentChange, payoutProcessing, storageUnavailable } from '../../contract/errors.ts'
-import { chunks } from '../../core/chunks.ts'
 import {
   type Clock,
   type Context,
@@ -15,6 +14,7 @@ import { readFrom } from '../../core/lists.ts'
 import { bestEffort } from '../../core/log.ts'
 import { type Mutation, mutate } from '../../core/mutate.ts'
 import { enqueue } from '../../core/outbox.ts'
+import { chunks } from '../../database/chunks.ts'
 import { defineReport, type Transaction } from '../../database/database.ts'
 import { updateIfUnchanged } from '../../database/rows.ts'
 import type { BatchProcess, PayoutBatchRow, ShopRow } from '../../database/tables.ts'
