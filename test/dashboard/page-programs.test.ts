@@ -156,7 +156,7 @@ test('terms are made from presets, and read in one sentence', async () => {
   const stale = await owner.submit(`/admin${path}/rules/0/delete`, [['version', '1']])
   expect(codeOf(stale)).toEqual([409, 'concurrent_change'])
   for (let left = 4; left > 0; left--) await done(`${path}/rules/0/delete`, [['version', await version()]])
-  expect(await words(path)).toContain('No rules. All orders earn the program rate.')
+  expect(await words(path)).toContain('No rules. All orders earn the program’s rate.')
   await add('tier', [
     ['number', '10'],
     ['commissionPercent', '20'],
