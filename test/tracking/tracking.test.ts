@@ -69,6 +69,14 @@ describe('a click that a page reports', () => {
     expect(body.id).toMatch(/^jrn_/)
   })
 
+  test('202 for an id that is sent twice at once, as by a page that is reloaded: one click', async ({ server }) => {
+    const before = clicks(server)
+    const click = { ref: nisa.slug, clickId: crypto.randomUUID() }
+    const replies = await Promise.all([1, 2, 3].map(() => report(server, 'click', click)))
+    expect(replies.map(({ status, body }) => [status, body])).toEqual(Array(3).fill([202, { id: click.clickId }]))
+    expect(clicks(server)).toBe(before + 1)
+  })
+
   test('202 without an id, and nothing stored, for an unknown affiliate and for bots', async ({ server }) => {
     const before = clicks(server)
     const unknown = await report(server, 'click', { ref: 'nobody', clickId: crypto.randomUUID() })

@@ -3,6 +3,7 @@ import { invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { nowIso, type SiteContext } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
+import type { Reader } from '../../database/database.ts'
 import { findReferences, storeTouch } from '../orders/clicks.ts'
 import { longestClickWindow } from '../programs/queries.ts'
 import { trackingScript } from './script.ts'
@@ -20,23 +21,35 @@ export async function readScript(ctx: SiteContext): Promise<{ script: string; ta
  * so that visitors cannot extend its window.
  */
 export async function recordClick(ctx: SiteContext, body: Schemas['SiteClick']): Promise<Schemas['SiteReply']> {
-  const { affiliate, owner, sentId } = await findReferences(ctx.db.read, ctx.shop.id, body)
+  const known = await replyWithoutRecord(ctx.db.read, ctx.shop.id, body)
+  if (known) return known
+  if (!(await ctx.isCounted())) return { id: null }
+  return mutate(ctx, async (trx) => {
+    // Again: a page that is reloaded before the reply has sent its click twice.
+    const recorded = await replyWithoutRecord(trx, ctx.shop.id, body)
+    if (recorded) return { result: recorded, audit: null }
+    const touch = { body: { ...body, type: 'click' as const }, occurredAt: nowIso(ctx) }
+    return { result: { id: (await storeTouch(ctx, trx, touch)).clickId }, audit: null }
+  })
+}
+
+/** The reply to a click that is not recorded: it names no affiliate, or its ID is recorded for that affiliate. */
+async function replyWithoutRecord(
+  db: Reader,
+  shopId: string,
+  body: Schemas['SiteClick'],
+): Promise<Schemas['SiteReply'] | undefined> {
+  const { affiliate, owner, sentId } = await findReferences(db, shopId, body)
   if (!affiliate) return { id: null }
-  return affiliate.affiliateId === owner ? { id: sentId } : record(ctx, { ...body, type: 'click' })
+  return affiliate.affiliateId === owner ? { id: sentId } : undefined
 }
 
 /** Records a page view that a page reports. */
-export const recordView = (ctx: SiteContext, body: Schemas['SiteView']): Promise<Schemas['SiteReply']> =>
-  record(ctx, { ...body, type: 'page_view' })
-
-async function record(
-  ctx: SiteContext,
-  body: Schemas['ClickEvent'] | Schemas['PageViewEvent'],
-): Promise<Schemas['SiteReply']> {
+export async function recordView(ctx: SiteContext, body: Schemas['SiteView']): Promise<Schemas['SiteReply']> {
   if (!(await ctx.isCounted())) return { id: null }
   return mutate(ctx, async (trx) => {
-    const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt: nowIso(ctx) })
-    return { result: { id: body.type === 'click' ? clickId : id }, audit: null }
+    const touch = { body: { ...body, type: 'page_view' as const }, occurredAt: nowIso(ctx) }
+    return { result: { id: (await storeTouch(ctx, trx, touch)).id }, audit: null }
   })
 }
 
