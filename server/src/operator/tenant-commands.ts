@@ -305,7 +305,15 @@ interface PersonOptions {
 }
 
 function addPrivacyCommands(privacy: Command, add: AddCommand): void {
-  const addForShop = forShop(privacy, add)
+  // Before anything else: another key than the server's finds no address.
+  const addWithServerKey: AddCommand = <Options>(
+    ...[parent, usage, description, work]: Parameters<typeof add<Options>>
+  ) =>
+    add<Options>(parent, usage, description, async (deps, ...rest) => {
+      await requireServerKey(deps)
+      await work(deps, ...rest)
+    })
+  const addForShop = forShop(privacy, addWithServerKey)
   const addForPerson = <Options extends PersonOptions = PersonOptions>(
     ...command: Parameters<typeof addForShop<Options>>
   ) => addForShop<Options>(...command).requiredOption('--customer <email>', 'an address of the person')
@@ -313,7 +321,6 @@ function addPrivacyCommands(privacy: Command, add: AddCommand): void {
     'export <file>',
     'write everything that is stored about a customer or an affiliate as NDJSON',
     async (ctx, print, { customer }, [file = '']) => {
-      await requireServerKey(ctx)
       const email = requireAddress(customer)
       await recordAccess(ctx, 'person.exported', null)
       let rows = 0
@@ -327,7 +334,6 @@ function addPrivacyCommands(privacy: Command, add: AddCommand): void {
     'erase',
     'replace a customer or an affiliate by pseudonyms permanently; run it again after an interruption',
     async (ctx, print, { customer, vacuum }) => {
-      await requireServerKey(ctx)
       const { id, rows, mentions } = await erasePersonCompletely(ctx, requireAddress(customer))
       if (vacuum) await withConnection(ctx.config.databaseUrl, (db) => sql`vacuum`.execute(db))
       const rest = mentions.map(({ table, id: row }) => `Your own text still mentions the person: ${table} ${row}.`)
