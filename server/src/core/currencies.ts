@@ -1,5 +1,3 @@
-import { document } from '../contract/document.ts'
-
 /**
  * ISO 4217 currencies whose minor unit is not two digits. `Intl` reflects everyday use, such as no digits for HUF.
  * `cli/src/money.ts` has a copy; a test keeps them equal.
@@ -12,12 +10,6 @@ const CURRENCIES_BY_DIGITS: readonly [digits: number, currencies: string][] = [
 const DIGITS = new Map(
   CURRENCIES_BY_DIGITS.flatMap(([digits, currencies]) => currencies.split(' ').map((currency) => [currency, digits])),
 )
-
-// The pattern `^(AED|AFN|…)$`.
-const CURRENCIES = new Set(document.components.schemas.Currency!.pattern!.slice(2, -2).split('|'))
-
-/** Whether a text is an ISO 4217 currency. */
-export const isCurrency = (text: string): boolean => CURRENCIES.has(text)
 
 /** A currency's number of minor-unit digits: 2 for USD and unknown currencies, 0 for JPY, 3 for KWD. */
 export const minorUnitDigits = (currency: string): number => DIGITS.get(currency) ?? 2

@@ -1,6 +1,6 @@
 import { invalidField } from '../../contract/errors.ts'
+import { isCurrency } from '../../contract/is-currency.ts'
 import { nowIso } from '../../core/context.ts'
-import { isCurrency } from '../../core/currencies.ts'
 import { rowsOf } from '../../core/lists.ts'
 import { parseQueryInstant } from '../../core/time.ts'
 import { daysOfMonth, endOfDay, isDay, lastMonth, localDate, startOfDay } from '../../core/time-zone.ts'

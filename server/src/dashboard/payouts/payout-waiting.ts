@@ -1,4 +1,4 @@
-import { isCurrency } from '../../core/currencies.ts'
+import { isCurrency } from '../../contract/is-currency.ts'
 import { affiliateMinimumsByCurrency } from '../../domains/accounts/settings.ts'
 import {
   approvedCurrencies,

@@ -1,6 +1,6 @@
 import { invalidField } from '../../contract/errors.ts'
+import { isCurrency } from '../../contract/is-currency.ts'
 import type { components } from '../../contract/schema.d.ts'
-import { isCurrency } from '../../core/currencies.ts'
 import * as settings from '../../domains/accounts/settings.ts'
 import { MAX_CENTS } from '../../engine/program-rate.ts'
 import { typedAmount, typedCents } from '../kit/amount-input.ts'
