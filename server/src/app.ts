@@ -70,12 +70,20 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   return app
 }
 
+let dashboard: Promise<typeof import('./dashboard/mount.ts')> | undefined
+
+/** Loads the pages once: Node.js looks for the file again for each file that imports it. */
+export const loadDashboard = () => {
+  dashboard ??= import('./dashboard/mount.ts')
+  return dashboard
+}
+
 /** Mounts the pages, which are loaded with the first request for one: no request of the API needs them. */
 function mountDashboard(app: Hono<Env>, server: Server): void {
   let pages: Promise<Hono<Env>> | undefined
   const serve = async (c: HonoContext<Env>, next: () => Promise<void>) => {
     if (c.req.path.startsWith('/admin/v1/')) return next()
-    pages ??= import('./dashboard/mount.ts').then(({ createDashboard }) => createDashboard(server))
+    pages ??= loadDashboard().then(({ createDashboard }) => createDashboard(server))
     const bindings: PageBindings = { ...(c.env as object), request: c.get('request') }
     return (await pages).fetch(c.req.raw, bindings)
   }

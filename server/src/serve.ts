@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { createApp } from './app.ts'
+import { createApp, loadDashboard } from './app.ts'
 import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig, VERSION } from './config.ts'
 import { readContract } from './contract/document.ts'
 import { compile } from './contract/validator.ts'
@@ -93,7 +93,7 @@ export async function serve(): Promise<void> {
 
 /** Loads modules that only later requests need. After an in-place upgrade, their files belong to another version. */
 async function loadRest(): Promise<void> {
-  await import('./dashboard/mount.ts')
+  await loadDashboard()
   // Loads the library.
   compile({})
   await import('./domains/webhooks/delivery/transport.ts')
