@@ -15,6 +15,7 @@ import { createTracing } from './core/tracing.ts'
 import { openDatabase } from './database/open.ts'
 import { startPayoutProcesses } from './domains/payouts/process.ts'
 import { continueErasures } from './domains/privacy/erasure.ts'
+import { loadTransport } from './domains/webhooks/delivery/deliver.ts'
 import { createDispatcher } from './domains/webhooks/delivery/dispatcher.ts'
 import { disable } from './domains/webhooks/webhooks.ts'
 import { createListener } from './http/listen.ts'
@@ -96,7 +97,7 @@ async function loadRest(): Promise<void> {
   await loadDashboard()
   // Loads the library.
   compile({})
-  await import('./domains/webhooks/delivery/transport.ts')
+  await loadTransport()
   readContract('openapi.yaml')
   readContract('referral.arazzo.yaml')
   if (hasRedoc()) readRedoc()

@@ -47,11 +47,14 @@ export function createDeliver({ config, vault, transport, now }: Dependencies): 
   }
 }
 
+/** Loads the HTTP client. The server calls it after the start: Node.js finds a file once for each file that imports it. */
+export const loadTransport = () => import('./transport.ts')
+
 /** A transport that loads its HTTP client on the first delivery, so that the server starts faster. */
 export function lazyTransport(options: TransportOptions): Transport {
   let loading: Promise<Transport> | undefined
   let isClosed = false
-  const load = async () => (await import('./transport.ts')).createTransport(options)
+  const load = async () => (await loadTransport()).createTransport(options)
   return {
     post: async (target, headers, body) => {
       if (isClosed) return undefined
