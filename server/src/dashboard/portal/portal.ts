@@ -1,6 +1,6 @@
 import type { Hono, Context as HonoContext } from 'hono'
 import type { components } from '../../contract/schema.d.ts'
-import type { Context } from '../../core/context.ts'
+import { type Context, nowIso } from '../../core/context.ts'
 import { rowsOf } from '../../core/lists.ts'
 import type { ShopRow } from '../../database/tables.ts'
 import { listOf } from '../../domains/affiliates/aliases.ts'
@@ -214,7 +214,8 @@ function balanceOf(balances: Balance[]): Html {
   )
 }
 
-async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<Html> {
+async function orderTable(request: PortalRequest, list: Commission[]): Promise<Html> {
+  const { ctx } = request
   if (list.length === 0) return empty('No orders yet', 'Orders with your code or link appear here.', 'orders')
   const { timeZone } = ctx.shop
   const orders = await adjustedOrders(ctx, list)
@@ -225,7 +226,7 @@ async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<H
       time(commission.happenedAt, '–', timeZone),
       earned(commission.commissionAmountCents, commission.currency, commission.orderStatus),
       badge(commission.orderStatus),
-      html`${reason === undefined ? rateOf(commission) : html`${isolated(reason)}. `}${reasonOf(commission, timeZone)}`,
+      html`${reason === undefined ? rateOf(commission) : html`${isolated(reason)}. `}${reasonOf(request, commission)}`,
     ]
   }
   return table('Orders', COLUMNS, list.map(row))
@@ -258,8 +259,12 @@ const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
 }
 
 /** Explains a commission's status to the affiliate. */
-function reasonOf({ orderStatus, restrictionReasonCode: code, paidAt }: Commission, zone: string): Html | string {
+function reasonOf({ ctx }: PortalRequest, commission: Commission): Html | string {
+  const { orderStatus, restrictionReasonCode: code, paidAt, availableAt } = commission
+  const zone = ctx.shop.timeZone
   if (code !== null) return restrictionTexts(code as RestrictionCode).affiliate
+  const isApproved = orderStatus === 'APPROVED' || orderStatus === 'ACCEPTED'
+  if (isApproved && availableAt && availableAt > nowIso(ctx)) return html`On hold until ${day(availableAt, zone)}.`
   if (orderStatus === 'PAID') return paidAt === null ? 'Paid.' : html`Paid on ${day(paidAt, zone)}.`
   return WORDS[orderStatus] ?? ''
 }

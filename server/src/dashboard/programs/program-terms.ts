@@ -138,7 +138,7 @@ ${form(
   `${pathOf(program.id)}/rules`,
   html`${hidden('preset', name)}${hidden('version', String(current.version))}<div class="fields">
 ${number ? input(request, { id: `${name}-number`, name: 'number', label: number[0], type: 'number', value: value('number', number[1] === undefined ? '' : String(number[1])), min: 1, max: 1200, required: number[1] !== undefined }) : ''}
-${takesAffiliate ? input(request, { id: `${name}-affiliate`, name: 'affiliate', label: 'Affiliate', value: value('affiliate', ''), required: true, maxlength: 254, hint: 'Email address, code, or ID.' }) : ''}
+${takesAffiliate ? input(request, { id: `${name}-affiliate`, name: 'affiliate', label: 'Affiliate', value: value('affiliate', ''), required: true, maxlength: 254, hint: 'Code or ID.' }) : ''}
 ${takesRate ? input(request, { id: `${name}-rate`, name: 'commissionPercent', label: 'Rate', value: value('commissionPercent', ''), required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` }) : ''}</div>
 <button class="main">Add</button>`,
 )}</section>`
